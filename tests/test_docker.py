@@ -1,7 +1,8 @@
 """The cluster files: they agree with each other, and the same topology works as processes.
 
-No container is started here. The commands of docker/compose.yaml run as plain processes on loopback, with a
-temporary directory in the place of the shared volume; what Docker adds is the image and the network.
+No container is started here. The commands of docker/compose.yaml run as plain processes on
+loopback, with a temporary directory in the place of the shared volume; what Docker adds is the
+image and the network.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -57,7 +57,7 @@ def options(command: str) -> dict[str, str]:
     return dict(re.findall(r"(--[\w-]+)\s+([^-\s]\S*)", command))
 
 
-# -- the image ---------------------------------------------------------------------------------------------
+# -- the image -----------------------------------------------------------------------------------
 
 
 def test_image_is_built_in_stages_and_runs_as_an_ordinary_user(dockerfile: str) -> None:
@@ -80,7 +80,7 @@ def test_image_gets_what_the_build_needs_and_no_data(root: Path, dockerfile: str
     assert all((root / path).exists() for path in paths)
 
 
-# -- compose -----------------------------------------------------------------------------------------------
+# -- compose -------------------------------------------------------------------------------------
 
 
 def test_every_service_has_the_same_image_user_and_volume(services: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ def test_number_of_workers_is_a_setting(root: Path, services: dict[str, Any]) ->
     assert services["cli"]["profiles"] == ["cli"]
 
 
-# -- Kubernetes --------------------------------------------------------------------------------------------
+# -- Kubernetes ----------------------------------------------------------------------------------
 
 
 def test_daskcluster_mounts_the_shared_claim_everywhere(
@@ -166,7 +166,7 @@ def test_daskcluster_probes_and_service_name_ports_that_exist(
     }
 
 
-# -- the same topology as processes ------------------------------------------------------------------------
+# -- the same topology as processes --------------------------------------------------------------
 
 
 def free_port() -> int:
@@ -204,7 +204,7 @@ def process(command: list[str], directory: Path, log: Path) -> Iterator[subproce
 
 @pytest.fixture
 def cluster(services: dict[str, Any], tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """Address and shared directory of a scheduler and two workers, started as compose starts them."""
+    """Address and directory of a scheduler and two workers, started as compose starts them."""
     from distributed import Client
 
     data = tmp_path / "data"
