@@ -1,0 +1,122 @@
+"""A policy from command line options, alone or on top of a policy file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dask_anon.errors import PolicyError, Problem
+from dask_anon.policy._columns import Role
+
+if TYPE_CHECKING:
+    from dask_anon.policy._policy import Policy
+
+# Where a mistake stands for somebody who wrote options, not a file.
+FLAG_OF = {
+    "privacy[0].k": "-k",
+    "privacy": "-k",
+    "columns": "--quasi-identifier",
+    "algorithm.ties": "--ties",
+    "algorithm.span_ties": "--span-ties",
+    "recoding.format": "--format",
+    "order": "--order",
+    "seed": "--seed",
+    "default_role": "--default-role",
+    "input.path": "--input",
+    "input.format": "--input-format",
+    "input.delimiter": "--delimiter",
+    "input.encoding": "--encoding",
+    "output.path": "--output",
+    "output.format": "--output-format",
+}
+
+
+def from_flags(
+    cls: type[Policy],
+    base: Policy | None,
+    *,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
+    k: Any = None,
+    ties: str | None = None,
+    span_ties: str | None = None,
+    format: str | None = None,
+    order: str | None = None,
+    seed: int | None = None,
+    default_role: str | None = None,
+    input: Any = None,
+    output: Any = None,
+    input_format: str | None = None,
+    output_format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Policy:
+    """Build a policy; see :meth:`Policy.from_flags`."""
+    data: dict[str, Any] = {} if base is None else base.model_dump(exclude_unset=True)
+    roles = {
+        Role.QUASI_IDENTIFIER: quasi_identifiers,
+        Role.SENSITIVE: sensitive,
+        Role.IDENTIFIER: identifiers,
+    }
+    problems = _two_roles(roles)
+    data["columns"] = _columns(data.get("columns", {}), roles)
+    if k is not None:
+        others = [m for m in data.get("privacy", ()) if m["model"] != "k-anonymity"]
+        data["privacy"] = [{"model": "k-anonymity", "k": k}, *others]
+    _set(data, "algorithm", ties=ties, span_ties=span_ties)
+    _set(data, "recoding", format=format)
+    _set(data, "input", path=input, format=input_format, delimiter=delimiter, encoding=encoding)
+    _set(data, "output", path=output, format=output_format)
+    given = {"order": order, "seed": seed, "default_role": default_role}
+    data.update({key: value for key, value in given.items() if value is not None})
+    try:
+        policy = cls.model_validate(data)
+    except PolicyError as error:
+        problems += [_as_flag(problem) for problem in error.problems]
+    if problems:
+        raise PolicyError(problems)
+    return policy
+
+
+def _two_roles(roles: dict[Role, Sequence[str]]) -> list[Problem]:
+    flags: dict[str, list[str]] = {}
+    for role, names in roles.items():
+        for name in names:
+            flags.setdefault(name, []).append(f"--{role.value}")
+    return [
+        Problem(
+            f"columns.{name}",
+            f"column '{name}' has two roles ({' and '.join(given)}). Keep one."
+            if len(set(given)) > 1
+            else f"column '{name}' is given twice with {given[0]}. Keep one.",
+        )
+        for name, given in flags.items()
+        if len(given) > 1
+    ]
+
+
+def _columns(named: dict[str, Any], roles: dict[Role, Sequence[str]]) -> dict[str, Any]:
+    columns = dict(named)
+    for role, names in roles.items():
+        for name in names:
+            old = columns.get(name, {})
+            # What belongs to the old role goes with it; the type of the column stays.
+            columns[name] = (
+                old if old.get("role") == role else {"role": role, "type": old.get("type")}
+            )
+    return columns
+
+
+def _set(data: dict[str, Any], section: str, **given: Any) -> None:
+    given = {key: value for key, value in given.items() if value is not None}
+    if given:
+        data[section] = {**(data.get(section) or {}), **given}
+
+
+def _as_flag(problem: Problem) -> Problem:
+    path = FLAG_OF.get(problem.path, problem.path)
+    message = problem.message
+    if path == "-k" and message == "is missing.":
+        message = "is missing. Say how many records must look alike at least, such as -k 5."
+    return Problem(path, message)
