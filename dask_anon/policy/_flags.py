@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dask_anon.errors import PolicyError, Problem
 from dask_anon.policy._columns import Role
+from dask_anon.policy._paths import MISSING
 
 if TYPE_CHECKING:
     from dask_anon.policy._policy import Policy
@@ -53,7 +54,7 @@ def from_flags(
     encoding: str | None = None,
 ) -> Policy:
     """Build a policy; see :meth:`Policy.from_flags`."""
-    data: dict[str, Any] = {} if base is None else base.model_dump(exclude_unset=True)
+    data: dict[str, Any] = {} if base is None else base.model_dump()
     roles = {
         Role.QUASI_IDENTIFIER: quasi_identifiers,
         Role.SENSITIVE: sensitive,
@@ -79,6 +80,15 @@ def from_flags(
     return policy
 
 
+def missing_files(base: Policy | None, flags: Mapping[str, Any]) -> list[Problem]:
+    """Find the files that neither the policy file nor the options name."""
+    return [
+        Problem(f"--{section}", MISSING[section])
+        for section in ("input", "output")
+        if flags.get(section) is None and (base is None or getattr(base, section) is None)
+    ]
+
+
 def _two_roles(roles: dict[Role, Sequence[str]]) -> list[Problem]:
     flags: dict[str, list[str]] = {}
     for role, names in roles.items():
@@ -97,9 +107,12 @@ def _two_roles(roles: dict[Role, Sequence[str]]) -> list[Problem]:
 
 
 def _columns(named: dict[str, Any], roles: dict[Role, Sequence[str]]) -> dict[str, Any]:
-    columns = dict(named)
+    columns, given = dict(named), set[str]()
     for role, names in roles.items():
         for name in names:
+            if name in given:
+                continue  # reported as a column with two roles; its first one stands meanwhile
+            given.add(name)
             old = columns.get(name, {})
             # What belongs to the old role goes with it; the type of the column stays.
             columns[name] = (

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from dask_anon.policy._sections import Input, Output
 
 
+MISSING = {
+    "input": "is missing. Say where the data is: input: {path: …} in the policy, or --input.",
+    "output": "is missing. Say where the release goes: output: {path: …} in the policy, "
+    "or --output.",
+}
+
+
 def anchored(policy: Policy, folder: str) -> Policy:
     """Take the relative paths of a policy from `folder`."""
     update: dict[str, Any] = {
@@ -37,13 +44,11 @@ def _under(folder: str, path: str) -> str:
 
 def file_problems(source: Input | None, target: Output | None) -> list[Problem]:
     """Find what keeps a run from files from starting."""
-    problems = []
-    if source is None:
-        problems.append(Problem("input.path", "is missing. Say where the data is (or --input)."))
-    if target is None:
-        problems.append(
-            Problem("output.path", "is missing. Say where the release goes (or --output).")
-        )
+    problems = [
+        Problem(f"{section}.path", MISSING[section])
+        for section, files in (("input", source), ("output", target))
+        if files is None
+    ]
     if source is not None and target is not None and _overlap(source.path, target.path):
         problems.append(
             Problem(

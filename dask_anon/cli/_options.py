@@ -1,0 +1,115 @@
+"""Options that several commands share, and the policy that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from dask_anon.policy import Policy
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = click.Choice(["parquet", "csv"])
+
+_ASKED = [
+    click.argument("policy", required=False, metavar="[POLICY]"),
+    click.option("--input", metavar="PATH", help="Data: a file, a directory, a glob or a URL."),
+    click.option("--output", metavar="PATH", help="Directory that the release is written to."),
+    click.option(
+        "-q",
+        "--quasi-identifier",
+        "quasi_identifiers",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column that others could know about a person; it is generalized. Repeatable.",
+    ),
+    click.option(
+        "-s",
+        "--sensitive",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column that nobody should learn about a person; it is kept. Repeatable.",
+    ),
+    click.option(
+        "-i",
+        "--identifier",
+        "identifiers",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column that names a person; it is dropped. Repeatable.",
+    ),
+    click.option("-k", type=int, help="Least number of records that look alike."),
+    click.option(
+        "--ties",
+        type=click.Choice(["left", "either", "divide"]),
+        help="Where records equal to the median of a cut go.  [default: either]",
+    ),
+    click.option(
+        "--span-ties",
+        type=click.Choice(["domain", "region"]),
+        help="Where distinct values are counted if spans are equal.  [default: domain]",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(["interval", "bounds", "set", "midpoint"]),
+        help="How generalized values are written.  [default: interval]",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(["shuffle", "keep"]),
+        help="Order of the released rows.  [default: shuffle]",
+    ),
+    click.option("--seed", type=int, help="Seed of the order and of divided ties.  [default: 0]"),
+    click.option(
+        "--default-role",
+        type=click.Choice(["error", "insensitive", "identifier"]),
+        help="Role of columns that are not named: refuse, keep or drop them.  [default: error]",
+    ),
+    click.option("--input-format", type=FORMATS, help="Format of the data, if not by its ending."),
+    click.option(
+        "--output-format", type=FORMATS, help="Format of the release.  [default: parquet]"
+    ),
+    click.option("--delimiter", metavar="CHAR", help="Delimiter of CSV; 'tab' for a tabulator."),
+    click.option("--encoding", metavar="NAME", help="Encoding of CSV, such as cp1252."),
+]
+
+_MACHINES = [
+    click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler."),
+    click.option("--workers", type=click.IntRange(min=1), help="Start so many local processes."),
+    click.option("--memory-limit", metavar="SIZE", help="Memory of each of them, such as 2GiB."),
+]
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def asked(command: F) -> F:
+    """Add what is asked for: a policy file, options, or both."""
+    return _with(_ASKED, command)
+
+
+def machines(command: F) -> F:
+    """Add where to compute."""
+    return _with(_MACHINES, command)
+
+
+def _with(options: list[Any], command: F) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def policy_of(path: str | None, flags: dict[str, Any]) -> Policy:
+    """Read the policy file and put the options on top; report what is missing in both at once."""
+    from dask_anon.errors import PolicyError
+    from dask_anon.policy import Policy
+    from dask_anon.policy._flags import missing_files
+
+    base = None if path is None else Policy.load(path)
+    try:
+        policy = Policy.from_flags(base, **flags)
+    except PolicyError as error:
+        raise PolicyError([*error.problems, *missing_files(base, flags)]) from None
+    policy.check_files()
+    return policy
