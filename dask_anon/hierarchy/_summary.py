@@ -80,8 +80,10 @@ class Summary:
         """
         if kind_of(type) != "integer":
             raise TypeError(f"bounds describe integers, dates, times and decimals, not {type}")
-        ends = [None if end is None else _as_units(end, type) for end in (minimum, maximum)]
-        return cls(column, "integer", type, n_missing, *ends)
+        low, high = (
+            None if end is None else _as_units(end, type) for end in (minimum, maximum)
+        )
+        return cls(column, "integer", type, n_missing, low, high)
 
 
 def summarize(array: pa.Array | pa.ChunkedArray, *, column: str) -> Summary:

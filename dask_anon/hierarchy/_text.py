@@ -160,3 +160,8 @@ def quoted(labels: pa.Array) -> pa.Array:
         return labels
     texts = [json.dumps(label, ensure_ascii=False) for label in labels.filter(awkward).to_pylist()]
     return pc.replace_with_mask(labels, awkward, pa.array(texts, pa.string()))
+
+
+def is_bare(label: str) -> bool:
+    """Whether nothing inside a label asks for quotes."""
+    return re.search(_NEEDS_QUOTES, label) is None
