@@ -59,7 +59,8 @@ def _limit(low: float, high: float, *, open_low: bool) -> BeforeValidator:
         value = _share(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise sentence(f"must be a number {words}, found {kind_of(value)}.")
-        number = float(value) if abs(value) < 1e300 else math.inf
+        # A whole number may be too long for a float.
+        number = math.inf if abs(value) > 1e300 else float(value)
         if (
             not math.isfinite(number)
             or number > high
