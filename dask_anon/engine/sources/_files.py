@@ -7,16 +7,21 @@ to ask the file system again.
 
 from __future__ import annotations
 
+import bz2
 import glob
+import gzip
 import hashlib
+import lzma
 import os
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Literal, cast
 
 import fsspec
+import pyarrow as pa
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
@@ -32,7 +37,16 @@ ENDINGS: dict[str, Format] = {
     ".tsv": "csv",
     ".txt": "csv",
 }
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
+# How packed files are opened, by ending.
+_UNPACKERS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": lambda handle: gzip.GzipFile(fileobj=handle),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": lambda handle: pa.CompressedInputStream(handle, "zstd"),
+    ".lz4": lambda handle: pa.CompressedInputStream(handle, "lz4"),
+}
+# A packed file has no point to start from but its first byte, so one task holds all of it.
+MAX_UNPACKED_BYTES = 512 << 20
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -52,7 +66,7 @@ class File:
     def compression(self) -> str | None:
         """The ending that says how the file is packed, such as ``.gz``, or None."""
         ending = os.path.splitext(self.name)[1].lower()
-        return ending if ending in COMPRESSIONS else None
+        return ending if ending in _UNPACKERS else None
 
     def open(self) -> BinaryIO:
         """Open for reading; the caller closes."""
@@ -72,10 +86,30 @@ class File:
             ) from error
 
     def read(self, start: int, stop: int) -> bytes:
-        """The bytes from `start` up to `stop` or the end of the file."""
+        """The bytes from `start` up to `stop` or the end of the file, unpacked if it is packed."""
         with self.open() as handle:
+            if self.compression is not None:
+                return self._unpack(handle, stop)[start:]
             handle.seek(start)
             return handle.read(max(stop - start, 0))
+
+    def _unpack(self, handle: BinaryIO, stop: int) -> bytes:
+        limit = min(stop, MAX_UNPACKED_BYTES + 1)
+        try:
+            data = _UNPACKERS[self.compression or ""](handle).read(limit)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+            raise DataError(
+                f"file {self.name!r} cannot be unpacked: it is cut short, damaged or not packed as its "
+                f"ending says. Pack it again, or unpack it.",
+                file=self.name,
+            ) from error
+        if len(data) > MAX_UNPACKED_BYTES:
+            raise DataError(
+                f"file {self.name!r} is larger than {MAX_UNPACKED_BYTES >> 20} MiB when unpacked, and a "
+                f"packed file can only be read as a whole. Unpack it, or use Parquet.",
+                file=self.name,
+            )
+        return bytes(data)
 
 
 def find_files(path: str | os.PathLike[str]) -> list[File]:
@@ -150,7 +184,7 @@ def natural_key(name: str) -> list[tuple[int, int | str]]:
 
 def _ending_of(file: File) -> Format | None:
     stem, ending = os.path.splitext(file.name.lower())
-    if ending in COMPRESSIONS:
+    if ending in _UNPACKERS:
         ending = os.path.splitext(stem)[1]
         return "csv" if ENDINGS.get(ending) == "csv" else None
     return ENDINGS.get(ending)
