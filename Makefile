@@ -23,7 +23,7 @@ help:
 	@echo 'make clean  remove $(VENV) and what was built'
 
 demo: $(READY)
-	$(BIN)/dask-anon demo
+	$(BIN)/dask-anon demo --overwrite
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
