@@ -1,4 +1,4 @@
-"""Where records come from: Parquet and CSV files, here or behind a URL, in parts that workers read on their own."""
+"""Where records come from: Parquet and CSV files, in parts that workers read on their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def open_source(
 ) -> Source:
     """Open the files of an input.
 
-    Parquet footers are read here, on the driver; CSV files are scanned in two stages on the workers.
+    Parquet footers are read here, on the driver; CSV files are scanned in two stages on the
+    workers.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ def open_source(
     null_values : sequence of str
         What stands for a missing value in CSV files when it is written without quotes.
     types : mapping of str to str, optional
-        Types of CSV columns: integer, float, text, boolean, date or timestamp. Others are found from
-        all values of the column. Names that the input does not have are passed over.
+        Types of CSV columns: integer, float, text, boolean, date or timestamp. Others are found
+        from all values of the column. Names that the input does not have are passed over.
     text : collection of str, optional
         CSV columns that stay as they are written.
     part_rows : int, optional

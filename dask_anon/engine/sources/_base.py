@@ -1,8 +1,9 @@
-"""What the engine knows of its input: a schema, some facts of size, and parts that can be read on their own.
+"""What the engine knows of its input: a schema, its size, and parts that stand alone.
 
     Source ──parts──▶ Reader, Reader, …  ──read(columns)──▶ pyarrow.Table
 
-A `Source` lives on the driver. Its readers are small, travel to the workers and give the same rows every time.
+A `Source` lives on the driver. Its readers are small, travel to the workers and give the same rows
+every time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dask_anon.engine.sources._files import File, fingerprint
 from dask_anon.errors import DataError, nearest
 
 if TYPE_CHECKING:
-    from dask_anon.hierarchy.domain import Summary
+    from dask_anon.hierarchy import Summary
 
 
 class Reader(Protocol):
@@ -28,7 +29,7 @@ class Reader(Protocol):
         """How many rows the part has, if that is known without reading it."""
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Those columns in that order; without columns, a table that only knows how many rows it has."""
+        """Those columns in that order; without any, a table that only knows its length."""
 
 
 class Source(ABC):
@@ -42,7 +43,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def parts(self) -> list[Reader]:
-        """The parts in the order of the input; an input without rows has one part, which is empty."""
+        """The parts in the order of the input; without rows, one part that is empty."""
 
     @property
     @abstractmethod
@@ -85,7 +86,8 @@ class Source(ABC):
 def gather(rows: Sequence[int], part_rows: int) -> Iterator[tuple[int, int]]:
     """Runs of neighbours ``[start, stop)`` of about `part_rows` rows each.
 
-    A run ends where one more piece would take it further from `part_rows` than it is; a piece is never split.
+    A run ends where one more piece would take it further from `part_rows` than it is; a piece is
+    never split.
 
     >>> list(gather([4, 4, 4, 30, 1], part_rows=10))
     [(0, 2), (2, 3), (3, 4), (4, 5)]

@@ -1,9 +1,9 @@
-"""CSV input of any size: scanned, typed and read in blocks, with the result of reading it in one piece.
+"""CSV input of any size: scanned, typed and read in blocks, as if it were read in one piece.
 
-    headers ──▶ scan blocks (record starts, lines, ragged rows) ──▶ tally kinds of values ──▶ schema, parts
+    headers ──▶ scan (record starts, lines, ragged rows) ──▶ tally kinds of values ──▶ schema, parts
 
-Two passes look at the bytes before the first record is used: only then are the types of all columns, the number
-of rows of each part, and the soundness of every line known.
+Two passes look at the bytes before the first record is used: only then are the types of all
+columns, the number of rows of each part, and the soundness of every line known.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ class CsvSource(Source):
             files, delimiter=delimiter, encoding=encoding, null_values=null_values
         )
         segments = _scan(heads, dialect, block_bytes, step_bytes)
-        runs = tuple(gather([each.stop - each.start for each in segments], block_bytes)) or ((0, 0),)
+        runs = tuple(gather([each.stop - each.start for each in segments], block_bytes))
         everything = pa.schema([pa.field(name, pa.string()) for name in dialect.names])
-        source = cls(tuple(files), everything, dialect, segments, runs)
+        source = cls(tuple(files), everything, dialect, segments, runs or ((0, 0),))
         return replace(source, schema=_find_types(source, heads, types, text))
 
     @property
@@ -130,7 +130,7 @@ class CsvSource(Source):
         return [sum(each.n_records for each in self.segments[a:b]) for a, b in self.runs]
 
     def regroup(self, part_rows: int) -> CsvSource:
-        """The same table in parts of about `part_rows` rows, cut at the nearest known record start."""
+        """The same table in parts of about `part_rows` rows, cut at known record starts."""
         runs = tuple(gather([each.n_records for each in self.segments], part_rows))
         return replace(self, runs=runs or ((0, 0),))
 
@@ -138,13 +138,16 @@ class CsvSource(Source):
         stretches: list[Stretch] = []
         for each in self.segments[start:stop]:
             last = stretches[-1] if stretches else None
-            # Neighbours are read together, up to a size at which the parser's memory does not count.
-            if last and last.stop == each.start and last.number == each.number:
-                if each.stop - last.start <= BLOCK_BYTES:
-                    n_records = last.n_records + each.n_records
-                    stretches[-1] = replace(last, stop=each.stop, n_records=n_records)
-                    continue
-            stretches.append(each)
+            # Neighbours are read together, as long as the parser's own memory stays small.
+            if (
+                last
+                and (last.number, last.stop) == (each.number, each.start)
+                and each.stop - last.start <= BLOCK_BYTES
+            ):
+                n_records = last.n_records + each.n_records
+                stretches[-1] = replace(last, stop=each.stop, n_records=n_records)
+            else:
+                stretches.append(each)
         n_rows = sum(each.n_records for each in stretches)
         return CsvReader(tuple(stretches), n_rows, self.schema, self.dialect)
 
@@ -243,8 +246,8 @@ def _whole_lines(head: Head, start: int, stop: int) -> tuple[bytes, int]:
         at, width = at + len(more), min(width * 2, BLOCK_BYTES)
         if at - stop > _MAX_LINE_BYTES:
             raise DataError(
-                f"file {file.name!r} has a line of more than {_MAX_LINE_BYTES >> 20} MiB. It is not a CSV file, or "
-                f"a quote in it is not closed.",
+                f"file {file.name!r} has a line of more than {_MAX_LINE_BYTES >> 20} MiB. It is "
+                "not a CSV file, or a quote in it is not closed.",
                 file=file.name,
             )
     return b"".join(pieces), begin
@@ -270,7 +273,9 @@ def _find_types(
         if name in tallies:
             try:
                 if name in types:
-                    type_ = declared(name, types[name], tallies[name], files, empty_is_missing=empty)
+                    type_ = declared(
+                        name, types[name], tallies[name], files, empty_is_missing=empty
+                    )
                 else:
                     type_ = infer(name, tallies[name], files, empty_is_missing=empty)
             except DataError as problem:
@@ -307,9 +312,7 @@ def _merge_columns(results: Sequence[Sequence[Tally]]) -> list[Tally]:
 
 
 def _lines(data: bytes, dialect: Dialect) -> np.ndarray:
-    _, _, lines, _ = first_records(
-        data, delimiter=dialect.delimiter, blanks=dialect.blank_is_value
-    )
+    _, _, lines, _ = first_records(data, delimiter=dialect.delimiter, blanks=dialect.blank_is_value)
     return lines
 
 
@@ -364,9 +367,8 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.StringArray:
 
 def _changed(stretch: Stretch) -> DataError:
     return DataError(
-        f"file {stretch.file.name!r} is not what it was when the input was opened (from line {stretch.line} on). Run "
-        f"again when nobody writes to it.",
+        f"file {stretch.file.name!r} is not what it was when the input was opened (from line "
+        f"{stretch.line} on). Run again when nobody writes to it.",
         file=stretch.file.name,
         line=stretch.line,
     )
-

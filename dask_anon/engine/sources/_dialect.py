@@ -1,4 +1,4 @@
-"""How a CSV input is written: encoding, delimiter, line breaks and the header, from the first bytes of its files."""
+"""How a CSV input is written: encoding, delimiter, line breaks and header, by its first bytes."""
 
 from __future__ import annotations
 
@@ -56,9 +56,12 @@ def open_dialect(
 ) -> tuple[Dialect, tuple[Head, ...]]:
     """Read the headers of all files; those that hold nothing at all are left out."""
     codec = _codec(encoding)
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
+    ):
         raise DataError(
-            "the delimiter must be one ASCII character other than a quote or a line break, such as ',' or ';'.",
+            "the delimiter must be one ASCII character other than a quote or a line break, such "
+            "as ',' or ';'.",
             delimiter=delimiter,
         )
     with ThreadPoolExecutor(min(8, len(files))) as pool:
@@ -81,7 +84,9 @@ def open_dialect(
         heads.append(Head(file, skip + end, 1 + _n_lines(header), line_break))
     if dialect is None:
         what = f"file {files[0].name!r} is" if len(files) == 1 else f"all {len(files)} files are"
-        raise DataError(f"{what} empty, without even a header line. Write the column names into the first line.")
+        raise DataError(
+            f"{what} empty, without even a header line. Write the column names into the first line."
+        )
     return dialect, tuple(heads)
 
 
@@ -119,15 +124,17 @@ def _codec(encoding: str | None) -> str:
         name = codecs.lookup(encoding or "utf-8").name
     except LookupError as error:
         raise DataError(
-            f"encoding {encoding!r} is not known. Use utf-8, latin-1 or another encoding that Python names.",
+            f"encoding {encoding!r} is not known. Use utf-8, latin-1 or another encoding that "
+            "Python names.",
             encoding=encoding,
         ) from error
     if name in ("utf-8", "utf-8-sig", "ascii"):
         return "ascii" if name == "ascii" else "utf-8"
     if not _keeps_ascii(name):
         raise DataError(
-            f"encoding {encoding!r} cannot be read in parallel, since its characters may contain the bytes of a "
-            f"delimiter or a line break. Convert the files first: iconv -f {name} -t utf-8.",
+            f"encoding {encoding!r} cannot be read in parallel, since its characters may contain "
+            f"the bytes of a delimiter or a line break. Convert the files first: iconv -f {name} "
+            "-t utf-8.",
             encoding=encoding,
         )
     return name
@@ -154,25 +161,28 @@ def _sample(file: File, codec: str) -> tuple[int, bytes]:
         sample = file.read(0, size)
         if sample.startswith(_UTF16):
             raise DataError(
-                f"file {file.name!r} is written in UTF-16. Convert it first: iconv -f utf-16 -t utf-8.",
+                f"file {file.name!r} is written in UTF-16. Convert it first: iconv -f utf-16 -t "
+                "utf-8.",
                 file=file.name,
             )
-        skip = len(codecs.BOM_UTF8) if codec == "utf-8" and sample.startswith(codecs.BOM_UTF8) else 0
+        skip = (
+            len(codecs.BOM_UTF8) if codec == "utf-8" and sample.startswith(codecs.BOM_UTF8) else 0
+        )
         whole = len(sample) < size
         sample = sample[skip:]
         if whole or len(first_records(sample, delimiter=",", limit=2)[0]) > 1:
             return skip, sample
         if size >= _MAX_HEADER_BYTES:
             raise DataError(
-                f"the header of {file.name!r} does not end within {_MAX_HEADER_BYTES >> 20} MiB. The file is not a "
-                f"CSV file, or a quote in the header is not closed.",
+                f"the header of {file.name!r} does not end within {_MAX_HEADER_BYTES >> 20} MiB. "
+                "The file is not a CSV file, or a quote in the header is not closed.",
                 file=file.name,
             )
         size *= 4
 
 
 def _sniff(file: File, sample: bytes) -> str:
-    """The delimiter under which the header has fields and the first records as many as the header."""
+    """The delimiter under which the first records have as many fields as the header."""
     candidates = []
     for delimiter in DELIMITERS:
         _, ends, _, fields = first_records(sample, delimiter=delimiter, limit=_N_SNIFFED)
@@ -197,20 +207,23 @@ def _names(file: File, header: bytes, delimiter: str, codec: str) -> tuple[str, 
             block_size=len(header) + 1,
         ),
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(column_types={f"f{i}": pa.string() for i in range(n_fields)}),
+        convert_options=csv.ConvertOptions(
+            column_types={f"f{i}": pa.string() for i in range(n_fields)}
+        ),
     )
     names = tuple(column[0].as_py() for column in table.columns)
     for i, name in enumerate(names, start=1):
         if not name.strip():
             raise DataError(
-                f"field {i} of the header of {file.name!r} has no name. Name the column, or leave it out (pandas: "
-                f"to_csv(index=False)).",
+                f"field {i} of the header of {file.name!r} has no name. Name the column, or leave "
+                "it out (pandas: to_csv(index=False)).",
                 file=file.name,
             )
     doubled = [name for name, n in Counter(names).items() if n > 1]
     if doubled:
         raise DataError(
-            f"the header of {file.name!r} names column {doubled[0]!r} more than once. Rename one of them.",
+            f"the header of {file.name!r} names column {doubled[0]!r} more than once. Rename one "
+            "of them.",
             file=file.name,
             column=doubled[0],
         )
@@ -230,12 +243,12 @@ def _different_headers(
     ):
         if missing:
             return DataError(
-                f"column {min(missing)!r} is in the header of {here.name!r} and not in that of {there.name!r}. All "
-                f"files of an input need the same header.",
+                f"column {min(missing)!r} is in the header of {here.name!r} and not in that of "
+                f"{there.name!r}. All files of an input need the same header.",
                 column=min(missing),
             )
     return DataError(
-        f"the headers of {first.name!r} and {other.name!r} name the same columns in different orders. All files of "
-        f"an input need the same header.",
+        f"the headers of {first.name!r} and {other.name!r} name the same columns in different "
+        "orders. All files of an input need the same header.",
         file=other.name,
     )

@@ -1,8 +1,8 @@
-"""Which files an input is: one file, a glob or a directory, here or behind any URL that fsspec opens.
+"""Which files an input is: one file, a glob or a directory, here or behind a URL.
 
-Plain local paths use plain ``open``; everything else goes through fsspec. Files come in natural order of their
-names (``part.2`` before ``part.10``, the order in which Dask wrote them), each with its size, so that nothing has
-to ask the file system again.
+Plain local paths use plain ``open``; everything else goes through fsspec. Files come in natural
+order of their names (``part.2`` before ``part.10``, the order in which Dask wrote them), each with
+its size, so that nothing has to ask the file system again.
 """
 
 from __future__ import annotations
@@ -76,13 +76,15 @@ class File:
             return cast(BinaryIO, fsspec.open(self.path, "rb").open())
         except FileNotFoundError as error:
             raise DataError(
-                f"file {self.name!r} was there when the input was opened and cannot be found now. On a cluster the "
-                f"input must be on storage that every worker sees under the same path.",
+                f"file {self.name!r} was there when the input was opened and cannot be found now. "
+                "On a cluster the input must be on storage that every worker sees under the same "
+                "path.",
                 file=self.name,
             ) from error
         except PermissionError as error:
             raise DataError(
-                f"file {self.name!r} may not be read by this user. Give it read permission.", file=self.name
+                f"file {self.name!r} may not be read by this user. Give it read permission.",
+                file=self.name,
             ) from error
 
     def read(self, start: int, stop: int) -> bytes:
@@ -99,14 +101,14 @@ class File:
             data = _UNPACKERS[self.compression or ""](handle).read(limit)
         except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise DataError(
-                f"file {self.name!r} cannot be unpacked: it is cut short, damaged or not packed as its "
-                f"ending says. Pack it again, or unpack it.",
+                f"file {self.name!r} cannot be unpacked: it is cut short, damaged or not packed "
+                "as its ending says. Pack it again, or unpack it.",
                 file=self.name,
             ) from error
         if len(data) > MAX_UNPACKED_BYTES:
             raise DataError(
-                f"file {self.name!r} is larger than {MAX_UNPACKED_BYTES >> 20} MiB when unpacked, and a "
-                f"packed file can only be read as a whole. Unpack it, or use Parquet.",
+                f"file {self.name!r} is larger than {MAX_UNPACKED_BYTES >> 20} MiB when unpacked, "
+                "and a packed file can only be read as a whole. Unpack it, or use Parquet.",
                 file=self.name,
             )
         return bytes(data)
@@ -136,8 +138,9 @@ def find_files(path: str | os.PathLike[str]) -> list[File]:
         files.append(File(each if local else fs.unstrip_protocol(each), relative, size))
     if not files:
         raise DataError(
-            f"directory {os.fspath(path)!r} holds no data files (hidden files and names that begin with _ do not "
-            f"count). Give a directory, a file or a glob with Parquet or CSV files.",
+            f"directory {os.fspath(path)!r} holds no data files (hidden files and names that "
+            "begin with _ do not count). Give a directory, a file or a glob with Parquet or CSV "
+            "files.",
             path=os.fspath(path),
         )
     return sorted(files, key=lambda file: natural_key(file.name))
@@ -147,15 +150,17 @@ def format_of(files: Sequence[File], format: str | None) -> Format:
     """The one format of all `files`, by their endings unless `format` says it."""
     if format is not None:
         if format not in ("parquet", "csv"):
-            raise DataError(f"input format {format!r} is not known. Use 'parquet' or 'csv'.", format=format)
+            raise DataError(
+                f"input format {format!r} is not known. Use 'parquet' or 'csv'.", format=format
+            )
         return cast(Format, format)
     kinds = {file.name: _ending_of(file) for file in files}
     unknown = [name for name, kind in kinds.items() if kind is None]
     if unknown:
         some = f"{len(unknown)} of {len(files)} files" if len(files) > 1 else "the file"
         raise DataError(
-            f"the ending of {some} says neither Parquet nor CSV (first: {unknown[0]!r}). Name the format "
-            f"('parquet' or 'csv'), or give a glob that matches the data files alone.",
+            f"the ending of {some} says neither Parquet nor CSV (first: {unknown[0]!r}). Name the "
+            "format ('parquet' or 'csv'), or give a glob that matches the data files alone.",
             files=unknown,
         )
     if len(set(kinds.values())) > 1:
@@ -171,14 +176,18 @@ def fingerprint(files: Sequence[File]) -> str:
     """SHA-256 over the names and sizes of the files: notices a changed input without reading it."""
     digest = hashlib.sha256()
     for file in files:
-        digest.update(f"{PurePosixPath(file.name)}\0{file.size}\n".encode("utf-8", "surrogateescape"))
+        digest.update(
+            f"{PurePosixPath(file.name)}\0{file.size}\n".encode("utf-8", "surrogateescape")
+        )
     return digest.hexdigest()
 
 
 def natural_key(name: str) -> list[tuple[int, int | str]]:
     """Sort key under which ``part.2`` stands before ``part.10``."""
     return [
-        (0, int(piece)) if piece.isdecimal() else (1, piece) for piece in re.split(r"(\d+)", name) if piece
+        (0, int(piece)) if piece.isdecimal() else (1, piece)
+        for piece in re.split(r"(\d+)", name)
+        if piece
     ]
 
 
@@ -191,7 +200,7 @@ def _ending_of(file: File) -> Format | None:
 
 
 def _list_local(root: str) -> tuple[str, dict[str, int]] | None:
-    """The directory that names are relative to, and the size of each file; None if nothing is there."""
+    """The directory that names are relative to, and the size of each file; None without files."""
     if os.path.isfile(root):
         return os.path.dirname(root), {root: os.path.getsize(root)}
     if os.path.isdir(root):
@@ -257,13 +266,15 @@ def _is_hidden(name: str) -> bool:
 
 
 def _refuse_hive(relative: str) -> None:
-    # Reading only the files would lose the column that the folder names hold, and nobody would notice.
+    # Reading only the files would lose the column that the folder names hold, and nobody would
+    # notice.
     for folder in re.split(r"[/\\]", relative)[:-1]:
         key, equals, _ = folder.partition("=")
         if equals:
             raise DataError(
-                f"the input is partitioned by folders named '{key}=…', so column {key!r} is in the folder names and "
-                f"not in the files. Write the table again with {key!r} as a column of the files.",
+                f"the input is partitioned by folders named '{key}=…', so column {key!r} is in "
+                f"the folder names and not in the files. Write the table again with {key!r} as a "
+                "column of the files.",
                 column=key,
             )
 
@@ -271,4 +282,7 @@ def _refuse_hive(relative: str) -> None:
 def _nothing_at(path: str, root: str) -> str:
     if _MAGIC.search(root):
         return f"no file matches {path!r}. Check the pattern and the folder it starts from."
-    return f"there is no file or directory {path!r}. Give a file, a directory or a glob such as 'data/*.parquet'."
+    return (
+        f"there is no file or directory {path!r}. Give a file, a directory or a glob such as "
+        f"'data/*.parquet'."
+    )

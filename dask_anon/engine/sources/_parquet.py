@@ -1,7 +1,8 @@
 """Parquet input: the footers say everything that can be known without reading.
 
-A part is a run of neighbouring row groups, which may cross from one file into the next. Files may differ where it
-does no harm (order of fields, nullability, a dictionary here and plain text there); anything else is refused.
+A part is a run of neighbouring row groups, which may cross from one file into the next. Files may
+differ where it does no harm (order of fields, nullability, a dictionary here and plain text there);
+anything else is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dask_anon.engine.sources._files import File
 from dask_anon.errors import DataError
 
 if TYPE_CHECKING:
-    from dask_anon.hierarchy.domain import Summary
+    from dask_anon.hierarchy import Summary
 
 # The names under which pandas and Dask save an index that has none of its own.
 _INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
@@ -70,7 +71,9 @@ class ParquetSource(Source):
         """Read the footers and find the schema that all files share."""
         with ThreadPoolExecutor(min(8, len(files))) as pool:
             opened = list(pool.map(_footer, files))
-        schema = _common_schema([(file, schema) for file, (_, schema) in zip(files, opened, strict=True)])
+        schema = _common_schema(
+            [(file, schema) for file, (_, schema) in zip(files, opened, strict=True)]
+        )
         footers = tuple(footer for footer, _ in opened)
         row_groups = tuple(
             (i, j, n)
@@ -96,11 +99,13 @@ class ParquetSource(Source):
 
     def footer_summary(self, column: str) -> Summary | None:
         """Bounds and missing values of a column from the footers, or None where they do not say."""
-        from dask_anon.hierarchy.domain import Summary
+        from dask_anon.hierarchy import Summary
 
         check_columns([column], self.schema)
         facts = self._statistics(column)
-        return None if facts is None else Summary.from_bounds(self.schema.field(column).type, *facts)
+        return (
+            None if facts is None else Summary.from_bounds(self.schema.field(column).type, *facts)
+        )
 
     def _statistics(self, column: str) -> tuple[Any, Any, int | None] | None:
         if not _has_exact_bounds(self.schema.field(column).type):
@@ -157,7 +162,9 @@ def _read(piece: Piece, schema: pa.Schema) -> pa.Table:
         try:
             # Local disks answer a seek at once; reading ahead would only hold more memory.
             parquet = pq.ParquetFile(handle, memory_map=False, pre_buffer=not piece.file.is_local)
-            table = parquet.read_row_groups(piece.row_groups, columns=schema.names, use_threads=False)
+            table = parquet.read_row_groups(
+                piece.row_groups, columns=schema.names, use_threads=False
+            )
         except (pa.ArrowException, OSError) as error:
             raise _corrupt(piece.file) from error
     columns = [_cast(table.column(each.name), each.type) for each in schema]
@@ -166,8 +173,8 @@ def _read(piece: Piece, schema: pa.Schema) -> pa.Table:
 
 def _corrupt(file: File) -> DataError:
     return DataError(
-        f"file {file.name!r} is not a readable Parquet file: it is cut short, damaged or of another format. "
-        f"Write it again, or take it out of the input.",
+        f"file {file.name!r} is not a readable Parquet file: it is cut short, damaged or of "
+        "another format. Write it again, or take it out of the input.",
         file=file.name,
     )
 
@@ -177,7 +184,8 @@ def _own_columns(schema: pa.Schema, file: File) -> pa.Schema:
     doubled = [name for name, n in Counter(schema.names).items() if n > 1]
     if doubled:
         raise DataError(
-            f"file {file.name!r} has more than one column named {doubled[0]!r}. Rename one of them.",
+            f"file {file.name!r} has more than one column named {doubled[0]!r}. Rename one of "
+            "them.",
             file=file.name,
             column=doubled[0],
         )
@@ -198,16 +206,17 @@ def _common_schema(schemas: Sequence[tuple[File, pa.Schema]]) -> pa.Schema:
         ):
             if missing:
                 raise DataError(
-                    f"column {min(missing)!r} is in file {here.name!r} and not in file {there.name!r}. "
-                    f"All files of an input need the same columns.",
+                    f"column {min(missing)!r} is in file {here.name!r} and not in file "
+                    f"{there.name!r}. All files of an input need the same columns.",
                     column=min(missing),
                 )
         for each in other:
             common = _common_type(types[each.name], each.type)
             if common is None:
                 raise DataError(
-                    f"column {each.name!r} is {types[each.name]} in file {known_from[each.name].name!r} and "
-                    f"{each.type} in file {file.name!r}. Write both with one type.",
+                    f"column {each.name!r} is {types[each.name]} in file "
+                    f"{known_from[each.name].name!r} and {each.type} in file {file.name!r}. Write "
+                    "both with one type.",
                     column=each.name,
                 )
             if common != types[each.name]:
@@ -229,7 +238,8 @@ def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
             return None
         return pa.dictionary(pa.int32(), values, a.ordered)
     for one, other in ((a, b), (b, a)):
-        # An order of categories says something that plain text does not, so an ordered one does not mix.
+        # An order of categories says something that plain text does not, so an ordered one does not
+        # mix.
         if pa.types.is_dictionary(one) and not one.ordered and not pa.types.is_dictionary(other):
             return _common_type(one.value_type, other)
     return None

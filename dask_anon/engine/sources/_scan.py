@@ -4,12 +4,13 @@
     a,b⏎1,2⏎3,"x⏎ │ y"⏎4,5⏎6,"z⏎ │ ⏎"⏎7,8⏎
                     └ quoted or not? block 1 cannot know, so it answers for both.
 
-Blocks are cut behind a line break. There the text is either at the start of a record or inside a quoted
-value, nothing else, so each block is scanned once for each of the two, in parallel. The driver then walks over
-the answers from the first block on and knows every record start, every line number and every ragged record.
+Blocks are cut behind a line break. There the text is either at the start of a record or inside a
+quoted value, nothing else, so each block is scanned once for each of the two, in parallel. The
+driver then walks over the answers from the first block on and knows every record start, every line
+number and every ragged record.
 
-The rules are those of RFC 4180: a quote opens a value only where a value begins, two quotes inside one are a
-quote, and a record ends at LF, CRLF or a lone CR. pyarrow parses by the same rules.
+The rules are those of RFC 4180: a quote opens a value only where a value begins, two quotes inside
+one are a quote, and a record ends at LF, CRLF or a lone CR. pyarrow parses by the same rules.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Answer:
 
     end_state: int
     n_ended: int  # records that end in the block
-    marks: Ints = field(repr=False)  # (mark, 3): record start, records ended and lines before it
+    # (mark, 3): a record start, and the records ended and lines before it
+    marks: Ints = field(repr=False)
     head_fields: int  # delimiters up to the end of the record that came in; -1 if it does not end
     tail_fields: int  # delimiters of the record that goes out
     tail_line: int  # where that record starts; -1 if it came in
@@ -58,7 +60,7 @@ class Scanned:
     n_lines: int
     at_start: Answer
     in_quotes: Answer
-    undecodable: int | None = None  # offset in the file of the first byte that the encoding does not know
+    undecodable: int | None = None  # offset in the file of the first byte that is no text
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,13 @@ class Segments:
 
 
 def scan_block(
-    data: bytes, begin: int, *, delimiter: str, n_fields: int, step: int, undecodable: int | None = None
+    data: bytes,
+    begin: int,
+    *,
+    delimiter: str,
+    n_fields: int,
+    step: int,
+    undecodable: int | None = None,
 ) -> Scanned:
     """Scan `data`, which stands at offset `begin` of its file, for both states."""
     array = np.frombuffer(data, dtype=np.uint8)
@@ -94,7 +102,8 @@ def compose(
     Raises
     ------
     DataError
-        At the first record with a wrong number of fields, byte that cannot be decoded, or quote that stays open.
+        At the first record with a wrong number of fields, byte that cannot be decoded, or quote
+        that stays open.
     """
     state, ended, fields, tail_line = START, 0, 0, line
     marks: list[Ints] = []
@@ -119,15 +128,17 @@ def compose(
         line += block.n_lines
     if state == QUOTED:
         raise DataError(
-            f"the quoted value that begins in the record at line {tail_line} of {file!r} is never closed. "
-            f"Close the quote, or double it if it belongs to the value.",
+            f"the quoted value that begins in the record at line {tail_line} of {file!r} is never "
+            "closed. Close the quote, or double it if it belongs to the value.",
             file=file,
             line=tail_line,
         )
     if state != START:  # the last line has no line break
         _check_fields(fields + 1, n_fields, file, tail_line)
         stop, stop_ended = blocks[-1].end, ended + 1
-    return _segments(np.concatenate(marks) if marks else np.empty((0, 3), np.int64), stop, stop_ended, file)
+    return _segments(
+        np.concatenate(marks) if marks else np.empty((0, 3), np.int64), stop, stop_ended, file
+    )
 
 
 def first_records(
@@ -147,8 +158,8 @@ def first_records(
 def undecodable(file: str, encoding: str, offset: int) -> DataError:
     """Say where a file stops being text."""
     return DataError(
-        f"file {file!r} is not {encoding}: the byte at offset {offset} cannot be decoded. Name the encoding it was "
-        f"written in, such as `encoding: latin-1`, or repair the file.",
+        f"file {file!r} is not {encoding}: the byte at offset {offset} cannot be decoded. Name "
+        "the encoding it was written in, such as `encoding: latin-1`, or repair the file.",
         file=file,
         offset=offset,
     )
@@ -157,8 +168,8 @@ def undecodable(file: str, encoding: str, offset: int) -> DataError:
 def _check_fields(found: int, expected: int, file: str, line: int) -> None:
     if found != expected:
         raise DataError(
-            f"line {line} of {file!r} has {found} fields, the header has {expected}. Repair the line; a value that "
-            f"contains the delimiter or a line break needs quotes around it.",
+            f"line {line} of {file!r} has {found} fields, the header has {expected}. Repair the "
+            "line; a value that contains the delimiter or a line break needs quotes around it.",
             file=file,
             line=line,
             found=found,
@@ -175,8 +186,8 @@ def _segments(marks: Ints, stop: int, stop_ended: int, file: str) -> Segments:
     if longest > MAX_RECORD_BYTES:
         where = int(lines[(stops - starts).argmax()])
         raise DataError(
-            f"from line {where} of {file!r} on, {longest >> 20} MiB pass without the end of a record. A quote seems "
-            f"to be opened there and not closed.",
+            f"from line {where} of {file!r} on, {longest >> 20} MiB pass without the end of a "
+            "record. A quote seems to be opened there and not closed.",
             file=file,
             line=where,
         )
@@ -236,7 +247,7 @@ def _scan(
         elif c == delimiter:
             fields += 1
             state = FIELD
-        elif c == _QUOTE and (state == START or state == FIELD):
+        elif c == _QUOTE and state in (START, FIELD):
             state = QUOTED
         else:
             state = PLAIN
@@ -288,7 +299,7 @@ def _records(data: Bytes, delimiter: int, blanks: bool, out: Ints) -> int:
         elif c == delimiter:
             fields += 1
             state = FIELD
-        elif c == _QUOTE and (state == START or state == FIELD):
+        elif c == _QUOTE and state in (START, FIELD):
             state = QUOTED
         else:
             state = PLAIN

@@ -1,9 +1,10 @@
 """Which type a written column has, from counts of what its values look like.
 
-    values ──examine──▶ kinds ──count, per block──▶ Tally ──merge──▶ Tally of the column ──▶ a type, or a sentence
+    values ──examine──▶ kinds ──count, per block──▶ Tally ──merge──▶ Tally ──▶ type or sentence
 
-A column is what all its values are. Where some are numbers and some are not, nobody can tell a typing error from a
-code, so the policy has to say; only a leading zero (``02134``) shows a code by itself.
+A column is what all its values are. Where some are numbers and some are not, nobody can tell a
+typing error from a code, so the policy has to say; only a leading zero (``02134``) shows a code by
+itself.
 """
 
 from __future__ import annotations
@@ -77,13 +78,16 @@ def merge_tallies(tallies: Sequence[Tally]) -> Tally:
     return Tally(counts, first)
 
 
-def infer(column: str, found: Tally, files: Sequence[str], *, empty_is_missing: bool) -> pa.DataType:
+def infer(
+    column: str, found: Tally, files: Sequence[str], *, empty_is_missing: bool
+) -> pa.DataType:
     """The type of a column that is not declared.
 
     Raises
     ------
     DataError
-        If some values are numbers and others are not, and no leading zero shows that they are codes.
+        If some values are numbers and others are not, and no leading zero shows that they are
+        codes.
     """
     values = [k for k in Kind if k != K.MISSING and not (k == K.EMPTY and empty_is_missing)]
     n = found.n(*values)
@@ -91,7 +95,8 @@ def infer(column: str, found: Tally, files: Sequence[str], *, empty_is_missing: 
     if n == 0 or found.n(K.CODE):
         return pa.string()
     if n_numbers == n:
-        # A float would merge integers that differ in their last digits, so those beyond int64 stay text.
+        # A float would merge integers that differ in their last digits, so those beyond int64 stay
+        # text.
         if found.n(K.DECIMAL):
             return pa.float64()
         return pa.string() if found.n(K.BIG) else pa.int64()
@@ -117,9 +122,10 @@ def declared(
     n_wrong = found.n(*wrong)
     if n_wrong:
         raise DataError(
-            f"column {column!r} is declared {type_}, but {_count(n_wrong, 'value')} cannot be read as one "
-            f"(first at {_at(found.first_of(wrong), files)}){_why(found, wrong)}. Correct the data, name the "
-            f"spelling under null_values if it means missing, or declare `type: text` for the column.",
+            f"column {column!r} is declared {type_}, but {_count(n_wrong, 'value')} cannot be "
+            f"read as one (first at {_at(found.first_of(wrong), files)}){_why(found, wrong)}. "
+            "Correct the data, name the spelling under null_values if it means missing, or "
+            "declare `type: text` for the column.",
             column=column,
             n=n_wrong,
         )
@@ -164,14 +170,16 @@ def _mixed(
     at = _at(found.first_of(others), files)
     if found.n(K.NONFINITE) == n_others:
         return DataError(
-            f"column {column!r} mixes {_count(n_numbers, 'number')} with {_count(n_others, 'value')} that "
-            f"{'is' if n_others == 1 else 'are'} not finite, such as nan or inf (first at {at}). Name the spelling "
-            f"under null_values if it means missing, else correct the data or declare `type: text` for the column.",
+            f"column {column!r} mixes {_count(n_numbers, 'number')} with "
+            f"{_count(n_others, 'value')} that {'is' if n_others == 1 else 'are'} not finite, "
+            f"such as nan or inf (first at {at}). Name the spelling under null_values if it means "
+            "missing, else correct the data or declare `type: text` for the column.",
             column=column,
         )
     return DataError(
-        f"column {column!r} mixes {_count(n_numbers, 'number')} with {_count(n_others, 'text value')} (first text "
-        f"at {at}). Clean it, name the spelling under null_values if it means missing, or declare `type: text` for it.",
+        f"column {column!r} mixes {_count(n_numbers, 'number')} with "
+        f"{_count(n_others, 'text value')} (first text at {at}). Clean it, name the spelling "
+        "under null_values if it means missing, or declare `type: text` for it.",
         column=column,
     )
 
@@ -179,7 +187,10 @@ def _mixed(
 def _why(found: Tally, wrong: Sequence[Kind]) -> str:
     reasons = []
     if K.IMPOSSIBLE in wrong and (n := found.n(K.IMPOSSIBLE)):
-        reasons.append(f"{_count(n, 'day or hour', 'days or hours')} that {'does' if n == 1 else 'do'} not exist")
+        reasons.append(
+            f"{_count(n, 'day or hour', 'days or hours')} that {'does' if n == 1 else 'do'} not "
+            "exist"
+        )
     if K.NONFINITE in wrong and (n := found.n(K.NONFINITE)):
         reasons.append(f"{_count(n, 'value')} not finite")
     return f"; among them {' and '.join(reasons)}" if reasons else ""

@@ -1,7 +1,7 @@
 """What a written value is: one look at each, from its bytes, by rules that lose nothing.
 
-A number counts as one only in the spelling in which it comes back: no leading zeros, no plus sign, no blanks. A date
-is a day that exists. Everything else is text.
+A number counts as one only in the spelling in which it comes back: no leading zeros, no plus sign,
+no blanks. A date is a day that exists. Everything else is text.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ Kinds = npt.NDArray[np.uint8]
 def examine(array: pa.StringArray) -> tuple[Kinds, npt.NDArray[np.int64]]:
     """The kind of each value, and what it stands for.
 
-    That is the number itself for integers and codes, 0 or 1 for booleans, days since 1970 for dates and
-    microseconds since 1970 (in UTC if zoned) for timestamps; else 0.
+    That is the number itself for integers and codes, 0 or 1 for booleans, days since 1970 for dates
+    and microseconds since 1970 (in UTC if zoned) for timestamps; else 0.
     """
     n = len(array)
     kinds = np.zeros(n, dtype=np.uint8)
@@ -78,8 +78,11 @@ def _examine(
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _one(text: npt.NDArray[np.uint8], a: int, b: int) -> tuple[int, int]:
     c = text[a]
+    kind: int
+    value: int
     if 48 <= c <= 57 and b - a >= 10 and text[a + 4] == 45:
-        return _moment(text, a, b)
+        kind, value = _moment(text, a, b)
+        return kind, value
     if 48 <= c <= 57 or c == 45 or c == 46:
         kind, value = _number(text, a, b)
         if kind != _TEXT:
@@ -138,7 +141,7 @@ def _number(text: npt.NDArray[np.uint8], a: int, b: int) -> tuple[int, int]:
         limit = np.uint64(1 << 63) if negative else np.uint64((1 << 63) - 1)
         if n_whole > 19 or value > limit:
             return _BIG, 0
-        signed = np.int64(-value) if negative else np.int64(value)
+        signed = int(np.int64(-value)) if negative else int(np.int64(value))
         if text[start] == 48 and n_whole > 1:
             return _CODE, signed
         if negative and value == 0:
@@ -207,10 +210,13 @@ def _moment(text: npt.NDArray[np.uint8], a: int, b: int) -> tuple[int, int]:
         possible = possible and day <= 30
     else:
         possible = possible and day <= 31
-    # Days since 1970 in the proleptic Gregorian calendar, years counted from March (Hinnant, chrono dates).
+    # Days since 1970 in the proleptic Gregorian calendar, years counted from March (Hinnant, chrono
+    # dates).
     y = year - 1 if month <= 2 else year
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    days = y // 400 * 146097 + (y % 400) * 365 + (y % 400) // 4 - (y % 400) // 100 + of_year - 719468
+    days = (
+        y // 400 * 146097 + (y % 400) * 365 + (y % 400) // 4 - (y % 400) // 100 + of_year - 719468
+    )
     if b - a == 10:
         return (_DATE, days) if possible else (_IMPOSSIBLE, 0)
     if b - a < 16 or (text[a + 10] != 32 and text[a + 10] != 84) or text[a + 13] != 58:
