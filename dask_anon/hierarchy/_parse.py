@@ -1,8 +1,8 @@
 """Reading a released cell: the exact inverse of what intervals and sets are printed as.
 
-    "[23, 25] | missing"   Interval(low=23, high=25, missing=True)
-    "{a, b}"               LabelSet(labels=("a", "b"), missing=False)
-    null                   missing values only
+"[23, 25] | missing"   Interval(low=23, high=25, missing=True)
+"{a, b}"               LabelSet(labels=("a", "b"), missing=False)
+null                   missing values only
 """
 
 from __future__ import annotations

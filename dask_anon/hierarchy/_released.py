@@ -10,7 +10,7 @@ A class comes as its smallest and largest code; ``lo > hi`` says that it holds m
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -114,7 +114,9 @@ def _intervals(
     domain: Domain, lo: Codes, hi: Codes, missing: Mask | None, valid: Mask | None
 ) -> pa.Array:
     ids, first = _distinct(domain, lo, hi, missing, valid)
-    labels = _interval_text(domain, lo[first], hi[first], None if missing is None else missing[first])
+    labels = _interval_text(
+        domain, lo[first], hi[first], None if missing is None else missing[first]
+    )
     index = pa.array(ids, pa.int32(), mask=None if valid is None else ~valid)
     return pa.DictionaryArray.from_arrays(index, labels)
 
@@ -135,41 +137,36 @@ def _distinct(
 ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
     """Number the distinct (lo, hi, missing): ids per row, and one row of each id."""
     n = len(lo)
-    n_flags = 1 if missing is None or not missing.any() else 2
-    n_codes = domain.n_codes
-    if n_codes is None or n_codes > 1 << 31:
-        # Two numbers of 64 bits do not fit in a key: number each of them first.
-        lo_id, lo_values = pd.factorize(lo)
-        hi_id, hi_values = pd.factorize(hi)
-        n_codes = max(len(lo_values), len(hi_values))
-        key = lo_id.astype(np.uint64)
-        high: Any = hi_id.astype(np.uint64)
-    else:
-        key, high = lo.astype(np.uint64), hi
-    key *= np.uint64(max(n_codes, 1))
-    key += high
-    if n_flags == 2:
-        assert missing is not None
+    if n == 0 or (valid is not None and not valid.any()):
+        return np.zeros(n, np.int32), np.empty(0, np.intp)
+    if missing is not None and not missing.any():
+        missing = None
+    if domain.n_codes is None or domain.n_codes > 1 << 31:
+        return _numbered_by_mixture(lo, hi, missing, valid)
+    key = lo.astype(np.uint64)
+    key *= np.uint64(domain.n_codes)
+    key += hi
+    size = domain.n_codes**2
+    if missing is not None:
         key += key
         key += missing
-    if valid is not None:
-        np.putmask(key, ~valid, 0)
-        if not valid.any():
-            return np.zeros(n, np.int32), np.empty(0, np.intp)
-    size = n_codes * n_codes * n_flags
+        size *= 2
+    _borrow_key(key, valid)
     if size <= max(4 * n, 1 << 12):
         return _numbered_by_table(key, size, valid)
-    # A null row must not bring a label of its own: it takes that of the first row with values.
+    return _numbered_by_hash(key, valid)
+
+
+def _borrow_key(key: NDArray[np.uint64], valid: Mask | None) -> None:
+    """Give a row without values the key of the first one with values, lest it bring its own."""
     if valid is not None:
         np.putmask(key, ~valid, key[int(np.argmax(valid))])
-    ids, _ = pd.factorize(key)
-    return ids.astype(np.int32), _first_rows(ids, valid)
 
 
 def _numbered_by_table(
     key: NDArray[np.uint64], size: int, valid: Mask | None
 ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    # Few possible keys: a table of them is faster than hashing (3 against 15 ns a row).
+    # Few possible keys: a table of them is faster than hashing (6 against 12 ns a row).
     index = key.view(np.int64)
     row = np.full(size, -1, np.intp)
     if valid is None:
@@ -182,12 +179,41 @@ def _numbered_by_table(
     return np.take(number, index), row[used]
 
 
-def _first_rows(ids: NDArray[np.intp], valid: Mask | None) -> NDArray[np.intp]:
-    n_ids = int(ids.max()) + 1 if len(ids) else 0
-    first = np.empty(n_ids, np.intp)
+def _numbered_by_hash(
+    key: NDArray[np.uint64], valid: Mask | None
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    # The hint spares the hash table its growth: 10 instead of 50 ms for 1M rows of 20,000 keys.
+    ids, distinct = pd.factorize(key, size_hint=min(len(key), 1 << 18))
+    first = np.empty(len(distinct), np.intp)
     rows = np.arange(len(ids)) if valid is None else np.flatnonzero(valid)
     first[ids[rows]] = rows
-    return first
+    return ids.astype(np.int32), first
+
+
+def _numbered_by_mixture(
+    lo: Codes, hi: Codes, missing: Mask | None, valid: Mask | None
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    # Two numbers of 64 bits do not fit in one: mix them, and look whether any two were mixed up.
+    key = lo * np.uint64(0x9E37_79B9_7F4A_7C15)
+    key ^= key >> np.uint64(29)
+    key += hi * np.uint64(0xD6E8_FEB8_6659_FD93)
+    if missing is not None:
+        key ^= missing.astype(np.uint64) << np.uint64(63)
+    _borrow_key(key, valid)
+    ids, first = _numbered_by_hash(key, valid)
+    same = (lo[first][ids] == lo) & (hi[first][ids] == hi)
+    if missing is not None:
+        same &= missing[first][ids] == missing
+    if valid is not None:
+        same |= ~valid
+    if same.all():
+        return ids, first
+    flag = np.zeros(len(lo), np.uint64) if missing is None else missing.astype(np.uint64)
+    (lo_id, _), (hi_id, hi_values) = pd.factorize(lo), pd.factorize(hi)
+    key = lo_id.astype(np.uint64) * np.uint64(len(hi_values)) + hi_id.astype(np.uint64)
+    key = key * np.uint64(2) + flag
+    _borrow_key(key, valid)
+    return _numbered_by_hash(key, valid)
 
 
 # ------------------------------------------------------------------ midpoints
@@ -226,17 +252,13 @@ def _midpoints(domain: Domain, lo: Codes, hi: Codes, valid: Mask | None) -> pa.A
     return _values(domain, half, valid)
 
 
-def _integer_midpoints(
-    domain: IntegerDomain, lo: Codes, hi: Codes, valid: Mask | None
-) -> pa.Array:
+def _integer_midpoints(domain: IntegerDomain, lo: Codes, hi: Codes, valid: Mask | None) -> pa.Array:
     dtype = domain.type.to_pandas_dtype()
     low, high = (domain.words_of(codes).view(dtype).astype(np.float64) for codes in (lo, hi))
     return _floats((low + high) / 2, pa.float64(), valid)
 
 
-def _decimal_midpoints(
-    domain: IntegerDomain, lo: Codes, hi: Codes, valid: Mask | None
-) -> pa.Array:
+def _decimal_midpoints(domain: IntegerDomain, lo: Codes, hi: Codes, valid: Mask | None) -> pa.Array:
     # In units of the new scale, ten times finer: (low + high) / 2 = minimum * 10 + (lo + hi) * 5.
     type_ = _midpoint_type(domain)
     base, lanes = 10 * (domain.minimum or 0), type_.bit_width // 64

@@ -1,9 +1,9 @@
 """What a release shows of a nominal column: the set of its labels.
 
-    ("a", "b")            {a, b}
-    ("a",)                a
-    ("a", missing)        a | missing
-    (missing,)            null
+("a", "b")            {a, b}
+("a",)                a
+("a", missing)        a | missing
+(missing,)            null
 """
 
 from __future__ import annotations

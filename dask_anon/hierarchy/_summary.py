@@ -80,9 +80,7 @@ class Summary:
         """
         if kind_of(type) != "integer":
             raise TypeError(f"bounds describe integers, dates, times and decimals, not {type}")
-        low, high = (
-            None if end is None else _as_units(end, type) for end in (minimum, maximum)
-        )
+        low, high = (None if end is None else _as_units(end, type) for end in (minimum, maximum))
         return cls(column, "integer", type, n_missing, low, high)
 
 
