@@ -1,14 +1,18 @@
-"""Released values to 128-bit keyed hashes: equal rows hash equally, whatever the file, chunk or dictionary.
+"""Released values to 128-bit keyed hashes: equal rows hash equally, whatever the file or chunk.
 
-    columns ──▶ words (numbers by their bits, text by its bytes) ──absorb, column by column──▶ two lanes of 64 bits
+    columns ──▶ words (numbers by their bits, text by its bytes) ──mixed in, one by one──▶ two lanes
 
-The two lanes are mixed with independent random keys, drawn anew for every count, so nobody can prepare rows that
-collide. Taking the mixer for a random function, two of 10⁹ different rows meet in both lanes with a probability of
-(10⁹)² / 2 / 2¹²⁸ ≈ 1.5e-21.
+The two lanes of 64 bits are mixed with independent random keys, drawn anew for every count, so
+nobody can prepare rows that collide. Taking the mixer for a random function, two of 10⁹ different
+rows meet in both lanes with a probability of (10⁹)² / 2 / 2¹²⁸ ≈ 1.5e-21.
 
-A null is a value of its own: it stands for another random word in each lane. NaN is a value as well, and not the
-null, because whoever reads the file can tell the two apart; all NaN are one value, and -0.0 is 0.0.
+A null is a value of its own: it stands for another random word in each lane. NaN is a value as
+well, and not the null, because whoever reads the file can tell the two apart; all NaN are one
+value, and -0.0 is 0.0. How text is stored (plain, by dictionary, in which order) makes no
+difference.
 """
+
+# mypy: disable-error-code="untyped-decorator"
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ class Keys:
 
 def hash_rows(columns: list[pa.Array], n_rows: int, keys: Keys) -> Words:
     """Hashes of the rows of a batch, shape (row, lane)."""
-    # Lanes apart while they are mixed (two runs that the compiler vectorizes: half the time), together at the end.
+    # Lanes lie apart while they are mixed, which the compiler vectorizes: half the time.
     state = np.zeros((2, n_rows), dtype=np.uint64)
     for column, key in zip(columns, keys.columns, strict=True):
         _absorb(state, column, key, keys)
@@ -61,8 +65,8 @@ def _absorb(state: Words, array: pa.Array, key: Words, keys: Keys) -> None:
         return _absorb(state, array.cast(pa.binary()), key, keys)
     valid = _valid(array)
     if pa.types.is_dictionary(kind):
-        # Each distinct label is hashed once, on its own, and only then taken by code: so neither the codes nor the
-        # order of a dictionary can reach the hash. A null may hide in the dictionary as well.
+        # Each distinct label is hashed once and only then taken by code, so codes cannot reach
+        # the hash. A null may hide in the dictionary as well.
         labels = _hash_texts(array.dictionary, keys)
         if array.dictionary.null_count:
             labels[~_valid(array.dictionary)] = keys.null
@@ -102,7 +106,7 @@ def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _values(array: pa.Array, to: Any) -> npt.NDArray[Any]:
-    """The buffer of a fixed-width array as numbers; what lies under a null is undefined."""
+    """Fixed-width values as numbers; what lies under a null is undefined."""
     width = array.type.bit_width // 8
     letter = "u" if str(array.type).startswith("uint") else "i"
     buffer = array.buffers()[1]
@@ -113,7 +117,7 @@ def _values(array: pa.Array, to: Any) -> npt.NDArray[Any]:
 
 
 def _words(array: pa.Array) -> list[Words]:
-    """The 64-bit words that say which value of its type each row holds."""
+    """Words that say which value of its type each row holds."""
     kind = array.type
     if pa.types.is_boolean(kind):
         return [_values(array.cast(pa.uint8()), np.uint64)]
@@ -167,7 +171,7 @@ def _bytes(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8
 
 @njit(nogil=True, cache=True, inline="always")
 def _mix(z: np.uint64) -> np.uint64:  # pragma: no cover - compiled
-    """The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection that avalanches."""
+    """Return the finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), a bijection."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
