@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_rooms_import_only_the_rooms_below_them(
 
 def test_every_room_has_its_place_in_the_order(root: Path) -> None:
     layers = (root / ".importlinter").read_text().split("layers =")[1].split("\n\n")[0]
-    placed = {name.strip(" ()") for line in layers.splitlines() for name in line.split("|")}
+    placed = {name.strip(" ()") for line in layers.splitlines() for name in re.split("[|:]", line)}
     rooms = {
         path.stem
         for path in (root / "dask_anon").iterdir()
