@@ -222,7 +222,11 @@ def _csv_reader(
     return pa_csv.open_csv(
         file,
         read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
-        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        parse_options=pa_csv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=False,  # in a table of one column they are records
+        ),
         convert_options=pa_csv.ConvertOptions(
             include_columns=[] if header_only else list(columns),
             column_types={name: pa.string() for name in columns},

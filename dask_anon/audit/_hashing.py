@@ -131,7 +131,7 @@ def _words(array: pa.Array) -> list[Words]:
     if numbers or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
         return [_values(array, np.int64).view(np.uint64)]
     raise DataError(
-        f"equivalence classes cannot be counted by a column of type {kind.id}; "
+        f"equivalence classes cannot be counted by a column of type {kind}; "
         "release it as text, numbers, booleans, dates or decimals."
     )
 
