@@ -102,14 +102,12 @@ class ParquetSource(Source):
         from dask_anon.hierarchy import Summary
 
         check_columns([column], self.schema)
-        facts = self._statistics(column)
-        return (
-            None if facts is None else Summary.from_bounds(self.schema.field(column).type, *facts)
-        )
+        type_ = self.schema.field(column).type
+        facts = self._statistics(column) if _has_exact_bounds(type_) else None
+        return None if facts is None else Summary.from_bounds(type_, *facts, column=column)
 
     def _statistics(self, column: str) -> tuple[Any, Any, int | None] | None:
-        if not _has_exact_bounds(self.schema.field(column).type):
-            return None
+        """The bounds, None if all values are missing, and the number of missing values if known."""
         lows, highs = [], []
         n_missing: int | None = 0
         positions: dict[int, int] = {}
@@ -128,7 +126,7 @@ class ParquetSource(Source):
                 highs.append(statistics.max)
             elif n_null != n:
                 return None
-        return (min(lows), max(highs), n_missing) if lows else None
+        return min(lows, default=None), max(highs, default=None), n_missing
 
     def _part(self, start: int, stop: int) -> ParquetReader:
         by_file: dict[int, list[int]] = {}

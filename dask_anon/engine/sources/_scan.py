@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a block holds if its first byte is in a given state; offsets and lines count from the block."""
+    """What a block holds if it begins in a given state; offsets and lines count from there."""
 
     end_state: int
     n_ended: int  # records that end in the block
