@@ -90,14 +90,13 @@ def parse_label(text: str | None, type: pa.DataType) -> Interval | LabelSet:
             ends = [_value(part, type) for part in inner]
     except (ValueError, ArithmeticError, pa.ArrowInvalid):
         ends = []
-    if len(ends) == 1:
-        ends = ends * 2
-    elif len(ends) != 2 or body[:1] != "[":
+    # Two ends in brackets, or a point without them.
+    if len(ends) != (2 if body[:1] == "[" else 1):
         raise DataError(
             f"a released label cannot be read as one of a column of type {type}. "
             "Check that the release was not changed, and that the type is that of the source."
         ) from None
-    return Interval(ends[0], ends[1], missing)
+    return Interval(ends[0], ends[-1], missing)
 
 
 def _labels(body: str, opening: str, closing: str) -> Iterator[str]:
