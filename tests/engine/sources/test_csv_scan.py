@@ -77,10 +77,11 @@ def test_any_bytes_are_read_or_refused_alike_whatever_the_blocks(folder, data, b
         try:
             return rows_of(open_bytes(raw, folder, text=["x", "y"], **sizes))
         except DataError as error:
-            assert "not what it was" not in str(error)
             return str(error)
 
-    assert outcome(block_bytes=block, step_bytes=1) == outcome()
+    whole = outcome()
+    assert "not what it was" not in whole  # pyarrow and the scan agree on what a record is
+    assert outcome(block_bytes=block, step_bytes=1) == whole
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 8, 13, 64])
@@ -89,7 +90,7 @@ def test_lines_are_counted_through_quotes_and_blanks(folder, block):
     with pytest.raises(DataError, match=r"line 7 of 't.csv' has 3 fields, the header has 2"):
         open_bytes(data, folder, block_bytes=block)
     data = b'x,y\n1,"a\nb"\n\n2,3\nseven,4\n'
-    with pytest.raises(DataError, match="first text at line 6 of t.csv"):
+    with pytest.raises(DataError, match=r"first text at line 6 of t.csv"):
         open_bytes(data, folder, block_bytes=block)
 
 
@@ -103,7 +104,7 @@ def test_a_record_that_spans_blocks_is_checked(folder, block):
 @pytest.mark.parametrize("block", [1, 4, 9, 64])
 def test_an_open_quote_is_found_where_it_opens(folder, block):
     data = b'x,y\n1,2\n3,"4\n5,6\n7,8\n'
-    with pytest.raises(DataError, match="begins in the record at line 3 of 't.csv' is never"):
+    with pytest.raises(DataError, match=r"begins in the record at line 3 of 't.csv' is never"):
         open_bytes(data, folder, block_bytes=block)
 
 

@@ -89,7 +89,7 @@ def test_integers_beyond_64_bits_stay_text_so_that_no_two_merge(column_of):
 
 
 def test_numbers_among_text_are_an_error_with_count_and_line(column_of):
-    with pytest.raises(DataError, match="column 'age' mixes 3 numbers with 1 text value ") as e:
+    with pytest.raises(DataError, match=r"column 'age' mixes 3 numbers with 1 text value ") as e:
         column_of(["1", "2", "", "x17", "3"])
     assert "(first text at line 5 of people.csv)" in str(e.value)
     assert "declare `type: text`" in str(e.value)
@@ -127,12 +127,14 @@ def test_numbers_that_are_not_finite_are_an_error(column_of, spelling):
     ],
 )
 def test_a_value_of_another_type_than_declared_is_an_error(column_of, type, values, line):
-    with pytest.raises(DataError, match=f"is declared {type}, but 1 value .*line {line} of people"):
+    with pytest.raises(
+        DataError, match=rf"is declared {type}, but 1 value .*line {line} of people"
+    ):
         column_of(values, type=type)
 
 
 def test_an_impossible_date_is_called_so(column_of):
-    with pytest.raises(DataError, match="among them 1 day or hour that does not exist"):
+    with pytest.raises(DataError, match=r"among them 1 day or hour that does not exist"):
         column_of(["2021-02-30"], type="date")
 
 
@@ -146,14 +148,14 @@ def test_declared_types_accept_what_they_say(column_of):
 
 
 def test_a_type_that_does_not_exist_is_refused(column_of):
-    with pytest.raises(DataError, match="type 'int' of column 'age' is not one of integer"):
+    with pytest.raises(DataError, match=r"type 'int' of column 'age' is not one of integer"):
         column_of(["1"], type="int")
 
 
 def test_all_columns_that_cannot_be_typed_are_told_at_once(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("p,q,r\n1,x,y\nz,2,w\n")
-    with pytest.raises(DataError, match="2 columns cannot be typed") as caught:
+    with pytest.raises(DataError, match=r"2 columns cannot be typed") as caught:
         open_source(path)
     assert caught.value.parts["columns"] == ["p", "q"]
 

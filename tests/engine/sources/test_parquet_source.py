@@ -49,7 +49,7 @@ def test_a_reader_gives_the_columns_as_asked_after_a_journey(tmp_path):
     part = pickle.loads(pickle.dumps(part))
     assert part.read(["b", "a"]).to_pydict() == {"b": ["x", None], "a": [1, 2]}
     assert part.read(["a"]).column_names == ["a"]
-    with pytest.raises(DataError, match="column 'aa' is not in the input. Did you mean 'a'?"):
+    with pytest.raises(DataError, match=r"column 'aa' is not in the input. Did you mean 'a'?"):
         part.read(["aa"])
 
 
@@ -131,7 +131,7 @@ def test_an_order_of_categories_does_not_mix_with_plain_text(tmp_path):
     ordered = pa.array(["x"]).dictionary_encode()
     ordered = pa.DictionaryArray.from_arrays(ordered.indices, ordered.dictionary, ordered=True)
     write(tmp_path, pa.table({"level": ordered}), pa.table({"level": ["x"]}))
-    with pytest.raises(DataError, match="column 'level' is dictionary.* and string in file"):
+    with pytest.raises(DataError, match=r"column 'level' is dictionary.* and string in file"):
         open_source(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_a_column_that_one_file_lacks_is_refused(tmp_path):
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-    with pytest.raises(DataError, match="more than one column named 'a'"):
+    with pytest.raises(DataError, match=r"more than one column named 'a'"):
         open_source(write(tmp_path, table))
 
 
@@ -162,7 +162,7 @@ def test_a_damaged_file_is_named_when_opened_and_when_read(tmp_path):
     with pytest.raises(DataError, match=r"'part.0.parquet' is not a readable Parquet file"):
         open_source(tmp_path)
     path.unlink()
-    with pytest.raises(DataError, match="cannot be found now. On a cluster"):
+    with pytest.raises(DataError, match=r"cannot be found now. On a cluster"):
         read(source)
 
 
@@ -201,7 +201,7 @@ def test_footers_know_bounds_and_missing_values(tmp_path):
     assert domain_of("none", source.footer_summary("none")).has_missing
     assert source.footer_summary("f") is None
     assert source.footer_summary("s") is None
-    with pytest.raises(DataError, match="'age' is not in the input"):
+    with pytest.raises(DataError, match=r"'age' is not in the input"):
         source.footer_summary("age")
 
 

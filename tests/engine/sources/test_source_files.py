@@ -61,9 +61,9 @@ def test_a_file_behind_a_url_gives_the_same_rows(format):
             pq.write_table(TABLE, handle)
     for url in (f"memory:/{path}", f"memory://sources-{format}", f"memory://sources-{format}/*"):
         assert rows(open_source(url)) == TABLE.to_pylist()
-    with pytest.raises(DataError, match="no file matches"):
+    with pytest.raises(DataError, match=r"no file matches"):
         open_source(f"memory://sources-{format}/*.nothing")
-    with pytest.raises(DataError, match="no file or directory"):
+    with pytest.raises(DataError, match=r"no file or directory"):
         open_source("memory://sources-nowhere/x.csv")
 
 
@@ -96,7 +96,7 @@ def test_packed_csv_is_unpacked(tmp_path, ending, pack, monkeypatch):
         open_source(path)
     path.write_bytes(pack(b"age\n" + b"1\n" * 100_000))
     monkeypatch.setattr(_files, "MAX_UNPACKED_BYTES", 1 << 17)
-    with pytest.raises(DataError, match="larger than 0 MiB when unpacked.*Unpack it, or use"):
+    with pytest.raises(DataError, match=r"larger than 0 MiB when unpacked.*Unpack it, or use"):
         open_source(path)
 
 
@@ -113,24 +113,24 @@ def test_a_directory_of_two_formats_is_refused(tmp_path):
     pq.write_table(TABLE, tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_text("x\n1\n")
     (tmp_path / "c.csv").write_text("x\n1\n")
-    with pytest.raises(DataError, match="mixes 1 Parquet and 2 CSV files.*Give a glob"):
+    with pytest.raises(DataError, match=r"mixes 1 Parquet and 2 CSV files.*Give a glob"):
         open_source(tmp_path)
     assert open_source(str(tmp_path / "*.csv")).n_rows == 2
 
 
 def test_an_unknown_ending_asks_for_the_format(tmp_path):
     pq.write_table(TABLE, tmp_path / "000000_0")
-    with pytest.raises(DataError, match="the ending of the file says neither.*Name the format"):
+    with pytest.raises(DataError, match=r"the ending of the file says neither.*Name the format"):
         open_source(tmp_path)
     assert open_source(tmp_path, format="parquet").n_rows == 3
-    with pytest.raises(DataError, match="format 'feather' is not known"):
+    with pytest.raises(DataError, match=r"format 'feather' is not known"):
         open_source(tmp_path, format="feather")
 
 
 def test_folders_that_hold_a_column_are_refused_without_their_values(tmp_path):
     pq.write_to_dataset(pa.table({"x": [1, 2], "town": ["Ulm", "Köln"]}), tmp_path, ["town"])
     for path in (tmp_path, f"{tmp_path}/*", f"{tmp_path}/**/*.parquet"):
-        with pytest.raises(DataError, match="folders named 'town=…'") as caught:
+        with pytest.raises(DataError, match=r"folders named 'town=…'") as caught:
             open_source(path)
         assert "Ulm" not in str(caught.value)
 
