@@ -12,6 +12,7 @@ from dask_anon.hierarchy._parse import Interval, LabelSet, parse_label
 from dask_anon.hierarchy._released import released_arrays, released_fields
 from dask_anon.hierarchy._sets import set_labels
 from dask_anon.hierarchy._summary import Summary, merge_summaries, summarize
+from dask_anon.hierarchy._types import type_from_name
 
 __all__ = [
     "Domain",
@@ -30,4 +31,5 @@ __all__ = [
     "restore_domain",
     "set_labels",
     "summarize",
+    "type_from_name",
 ]

@@ -1,8 +1,9 @@
 """Arrow buffers as numpy arrays and back, without a copy.
 
-Codes are made straight from the buffers: a column of 64-bit integers is already the array that we need. A fixed
-width type is seen as its unsigned words, ``(n,)`` up to 64 bits and ``(n, 2)`` or ``(n, 4)`` (low word first) for wide
-decimals; arithmetic on unsigned words wraps around, which is exactly subtraction of signed ones.
+Codes are made straight from the buffers: a column of 64-bit integers is already the array that we
+need. A fixed width type is seen as its unsigned words, ``(n,)`` up to 64 bits and ``(n, 2)`` or
+``(n, 4)`` (low word first) for wide decimals; arithmetic on unsigned words wraps around, which is
+exactly subtraction of signed ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 Words = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-# Rows worked on at a time: 8 bytes x 32Ki stays in the second level cache (1M int64: 1.2 ms, whole array 3 ms).
+# Rows worked on at a time: 8 bytes x 32Ki stays in the second level cache (1M int64: 1.2 ms, whole
+# array 3 ms).
 BLOCK = 1 << 15
 
 
@@ -33,7 +35,7 @@ def blocks(n: int) -> Iterator[slice]:
 
 
 def words(array: pa.Array) -> Words:
-    """The values of a fixed width array as unsigned words; what stands under a null is arbitrary."""
+    """The values of a fixed width array as unsigned words, arbitrary under a null."""
     bits = array.type.bit_width
     dtype, lanes = (np.dtype("u8"), bits // 64) if bits > 64 else (np.dtype(f"u{bits // 8}"), 1)
     n = len(array)

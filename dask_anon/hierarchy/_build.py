@@ -23,7 +23,8 @@ def domain_of(column: str, summary: Summary) -> Domain:
     Raises
     ------
     DataError
-        For infinite values, a range beyond 2**64 - 2 units, or category orders that contradict each other.
+        For infinite values, a range beyond 2**64 - 2 units, or category orders that contradict each
+        other.
     """
     has_missing = summary.n_missing is None or summary.n_missing > 0
     if summary.kind in _KINDS:

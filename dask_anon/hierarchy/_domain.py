@@ -1,9 +1,10 @@
 """A column's domain: the values it takes, as small integers that keep their order.
 
     integer   code = value - minimum, in units of the type (days, microseconds, 10**-scale)
-    float     code = the bits of the float64, turned so that unsigned integers sort as the numbers do
+    float     code = the bits of the float64, turned so that unsigned integers sort as numbers do
 
-A missing value is one code past the last. Codes are exact: decoding gives the values back, bit for bit.
+A missing value is one code past the last. Codes are exact: decoding gives the values back, bit for
+bit.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Domain(ABC):
 
     @abstractmethod
     def values(self, codes: Codes) -> pa.Array:
-        """The values that `codes` stand for (labels for nominal and ordinal kinds), none missing."""
+        """The values that `codes` stand for (labels for nominal and ordinal kinds)."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -238,9 +239,9 @@ class IntegerDomain(Domain):
 class FloatDomain(Domain):
     """Floating-point numbers of 16, 32 or 64 bits, coded by their order among all float64.
 
-    The sign bit of a float64 is its highest, and the rest grows with the magnitude: turning all bits of a negative
-    number and the sign bit of a positive one gives an unsigned integer in the order of the numbers, subnormal ones
-    included. -0.0 is 0.0, and NaN is missing.
+    The sign bit of a float64 is its highest, and the rest grows with the magnitude: turning all
+    bits of a negative number and the sign bit of a positive one gives an unsigned integer in the
+    order of the numbers, subnormal ones included. -0.0 is 0.0, and NaN is missing.
     """
 
     minimum: float | None

@@ -1,7 +1,8 @@
 """Domains of labels: text, true/false and categories.
 
-Nominal labels are sorted by code point, so that the codes do not depend on who saw which label first; ordered
-categories keep their order. Rows are encoded through one look-up of the distinct labels, never one by one.
+Nominal labels are sorted by code point, so that the codes do not depend on who saw which label
+first; ordered categories keep their order. Rows are encoded through one look-up of the distinct
+labels, never one by one.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ class NominalDomain(LabelledDomain):
 class OrdinalDomain(LabelledDomain):
     """Ordered categories, from the lowest that occurs to the highest that occurs.
 
-    Categories between them keep their place even if no row has them, so that distances are those of the scale.
+    Categories between them keep their place even if no row has them, so that distances are those of
+    the scale.
     """
 
     kind = "ordinal"

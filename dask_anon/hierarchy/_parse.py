@@ -21,7 +21,7 @@ import pyarrow.types as pt
 
 from dask_anon.errors import DataError
 from dask_anon.hierarchy._text import MISSING, is_bare
-from dask_anon.hierarchy._types import _UNITS, is_decimal, kind_of
+from dask_anon.hierarchy._types import UNITS, is_decimal, kind_of
 
 _TAIL = f" | {MISSING}"
 _DURATION = re.compile(r"(-?)P(\d+)DT(\d+)H(\d+)M(\d+)(?:\.(\d+))?S")
@@ -35,8 +35,8 @@ _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d+))?")
 class Interval:
     """A closed interval of values, maybe with missing ones; without bounds, missing ones only.
 
-    The bounds are the Python values that pyarrow gives for the type, and the integer that Arrow stores where
-    Python has none (a date after the year 9999, a time of day with nanoseconds).
+    The bounds are the Python values that pyarrow gives for the type, and the integer that Arrow
+    stores where Python has none (a date after the year 9999, a time of day with nanoseconds).
     """
 
     low: Any
@@ -161,7 +161,7 @@ def _decimal(text: str, scale: int) -> Decimal:
 
 def _units(text: str, type_: pa.DataType) -> int:
     """The integer that Arrow stores for a date, a time or a duration."""
-    unit = 1000 if pt.is_date(type_) else _UNITS[type_.unit]
+    unit = 1000 if pt.is_date(type_) else UNITS[type_.unit]
     if pt.is_duration(type_):
         sign, days, hours, minutes, seconds, fraction = _matched(_DURATION, text)
         size = int(days) * 86_400 * unit + _clock(hours, minutes, seconds, fraction, unit)

@@ -63,8 +63,8 @@ def released_arrays(
     Parameters
     ----------
     lo, hi : array of codes
-        The smallest and the largest code of the class of each row, without the missing code; ``lo > hi`` for a
-        class of missing values only.
+        The smallest and the largest code of the class of each row, without the missing code;
+        ``lo > hi`` for a class of missing values only.
     missing : array of bool, optional
         Whether the class holds missing values; None for nowhere.
 

@@ -1,10 +1,11 @@
-"""What one pass over a column has to remember so that its domain is known: a summary, small and mergeable.
+"""What one pass over a column has to remember so that its domain is known.
 
     partition ─ summarize ─▶ Summary ┐
     partition ─ summarize ─▶ Summary ┼─ merge_summaries ─▶ Summary ─ domain_of ─▶ Domain
     footer  ── from_bounds ▶ Summary ┘
 
-Ordered kinds remember their extremes, nominal ones their distinct labels; the order of merging changes nothing.
+Ordered kinds remember their extremes, nominal ones their distinct labels; the order of merging
+changes nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Summary:
     Attributes
     ----------
     minimum, maximum : int, float or None
-        The extremes of an ordered kind, integers in units of the type (days, microseconds, 10**-scale); None without
-        values.
+        The extremes of an ordered kind, integers in units of the type (days, microseconds,
+        10**-scale); None without values.
     n_missing : int or None
         Nulls and NaNs; None when a footer does not say.
     labels : pyarrow.Array or None
@@ -75,8 +76,8 @@ class Summary:
     ) -> Summary:
         """A summary from the statistics of a Parquet footer, without reading a row.
 
-        Only for integer kinds, whose statistics are exact; the bounds are Python values as pyarrow gives them
-        (None for a row group that holds nulls only).
+        Only for integer kinds, whose statistics are exact; the bounds are Python values as pyarrow
+        gives them (None for a row group that holds nulls only).
         """
         if kind_of(type) != "integer":
             raise TypeError(f"bounds describe integers, dates, times and decimals, not {type}")
@@ -105,8 +106,8 @@ def summarize(array: pa.Array | pa.ChunkedArray, *, column: str) -> Summary:
 def merge_summaries(summaries: Sequence[Summary]) -> Summary:
     """One summary of the rows of all.
 
-    Types are widened where every value stays what it is (int8 and int64, float32 and float64, seconds and
-    microseconds, encoded and plain text, an all-null partition and anything).
+    Types are widened where every value stays what it is (int8 and int64, float32 and float64,
+    seconds and microseconds, encoded and plain text, an all-null partition and anything).
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The text of values: what a label shows, exact enough to be read back.
 
-Whole numbers, decimals and dates as Arrow prints them; floating-point numbers with the fewest digits that give the same
-number back in their own width; timestamps in local time with the offset that makes them unambiguous; durations as
-ISO 8601 (``P1DT2H3M4.5S``). A date that the calendar of years 1 to 9999 does not hold is printed as ``@`` and its count of
-units since 1970.
+Whole numbers, decimals and dates as Arrow prints them; floating-point numbers with the fewest
+digits that give the same number back in their own width; timestamps in local time with the offset
+that makes them unambiguous; durations as ISO 8601 (``P1DT2H3M4.5S``). A date that the calendar of
+years 1 to 9999 does not hold is printed as ``@`` and its count of units since 1970.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from dask_anon.hierarchy._arrow import words
-from dask_anon.hierarchy._types import _UNITS, is_text
+from dask_anon.hierarchy._types import UNITS, is_text
 
 MISSING = "missing"
 
@@ -55,7 +55,7 @@ def _float_text(array: pa.Array) -> pa.Array:
 def _date_text(array: pa.Array) -> pa.Array:
     type_ = array.type
     raw = array.view(pa.int32() if pt.is_date32(type_) else pa.int64())
-    per_second = 1000 if pt.is_date64(type_) else _UNITS.get(getattr(type_, "unit", ""), 1)
+    per_second = 1000 if pt.is_date64(type_) else UNITS.get(getattr(type_, "unit", ""), 1)
     first, last = (_FIRST * per_second, _LAST * per_second)
     if pt.is_date32(type_):
         first, last = (_FIRST // 86_400, _LAST // 86_400)
@@ -70,7 +70,7 @@ def _date_text(array: pa.Array) -> pa.Array:
     if not pc.any(far, min_count=0).as_py():
         return _calendar_text(array)
     near = pc.if_else(far, pa.scalar(None, raw.type), raw).view(type_)
-    return pc.coalesce(_calendar_text(near), _join("@", raw.cast(pa.string())))
+    return pc.coalesce(_calendar_text(near), join_text("@", raw.cast(pa.string())))
 
 
 def _calendar_text(array: pa.Array) -> pa.Array:
@@ -82,21 +82,21 @@ def _calendar_text(array: pa.Array) -> pa.Array:
         return _without_zero_fraction(array.cast(pa.string()))
     utc = array.view(pa.int64())
     local = _local(array, type_)
-    seconds = pc.divide(pc.subtract(local, utc), _UNITS[type_.unit])
+    seconds = pc.divide(pc.subtract(local, utc), UNITS[type_.unit])
     text = _without_zero_fraction(local.view(naive).cast(pa.string()))
     offsets = seconds.dictionary_encode()
     names = pa.array(
         [None if s is None else _offset_name(s) for s in offsets.dictionary.to_pylist()],
         pa.string(),
     )
-    return _join(text, names.take(offsets.indices))
+    return join_text(text, names.take(offsets.indices))
 
 
 def _local(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """Local wall time as integers of the same unit."""
     if match := _FIXED_OFFSET.fullmatch(type_.tz):
         seconds = (int(match[2]) * 60 + int(match[3])) * (-60 if match[1] == "-" else 60)
-        return pc.add(array.view(pa.int64()), pa.scalar(seconds * _UNITS[type_.unit], pa.int64()))
+        return pc.add(array.view(pa.int64()), pa.scalar(seconds * UNITS[type_.unit], pa.int64()))
     try:
         return pc.local_timestamp(array).view(pa.int64())
     except pa.ArrowInvalid:  # a zone that this machine does not know: universal time is still right
@@ -107,7 +107,8 @@ def _offset_name(seconds: int) -> str:
     sign, seconds = ("-", -seconds) if seconds < 0 else ("+", seconds)
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
-    # Local mean times of the 19th century have seconds; without them the text would be another instant.
+    # Local mean times of the 19th century have seconds; without them the text would be another
+    # instant.
     return f"{sign}{hours:02}:{minutes:02}" + (f":{seconds:02}" if seconds else "")
 
 
@@ -116,7 +117,7 @@ def _without_zero_fraction(text: pa.Array) -> pa.Array:
 
 
 def _duration_text(array: pa.Array) -> pa.Array:
-    per_second = _UNITS[array.type.unit]
+    per_second = UNITS[array.type.unit]
     raw = words(array).view(np.int64)
     negative = raw < 0
     size = np.where(negative, np.uint64(0) - raw.view(np.uint64), raw.view(np.uint64))
@@ -124,33 +125,31 @@ def _duration_text(array: pa.Array) -> pa.Array:
     minutes, seconds = np.divmod(seconds, np.uint64(60))
     hours, minutes = np.divmod(minutes, np.uint64(60))
     days, hours = np.divmod(hours, np.uint64(24))
-    text = _join(
+    text = join_text(
         pc.if_else(pa.array(negative), "-P", "P"), _digits(days), "DT", _digits(hours), "H",
         _digits(minutes), "M", _digits(seconds),
     )  # fmt: skip
     if per_second > 1:
         width = len(str(per_second)) - 1
         part = pc.utf8_rtrim(pc.utf8_lpad(_digits(fraction), width, "0"), "0")
-        text = _join(text, pc.if_else(pc.equal(part, ""), "", _join(".", part)))
-    return pc.if_else(array.is_valid(), _join(text, "S"), pa.scalar(None, pa.string()))
+        text = join_text(text, pc.if_else(pc.equal(part, ""), "", join_text(".", part)))
+    return pc.if_else(array.is_valid(), join_text(text, "S"), pa.scalar(None, pa.string()))
 
 
 def _digits(numbers: NDArray[np.uint64]) -> pa.Array:
     return pa.array(numbers).cast(pa.string())
 
 
-def _join(*parts: pa.Array | str) -> pa.Array:
+def join_text(*parts: pa.Array | str) -> pa.Array:
+    """The parts of every row, one after the other; null where one is."""
     return pc.binary_join_element_wise(*parts, "")
-
-
-join_text = _join
 
 
 def quoted(labels: pa.Array) -> pa.Array:
     """Labels as they stand in a released cell: in double quotes where they could be misread.
 
-    Those are labels with a character that intervals and sets are written with, with outer blanks, empty ones and
-    the word ``missing`` itself.
+    Those are labels with a character that intervals and sets are written with, with outer blanks,
+    empty ones and the word ``missing`` itself.
     """
     awkward = pc.or_(
         pc.match_substring_regex(labels, _NEEDS_QUOTES),

@@ -16,7 +16,7 @@ import pyarrow.types as pt
 
 Kind = Literal["integer", "float", "nominal", "ordinal"]
 
-_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def is_decimal(type_: pa.DataType) -> bool:
@@ -86,7 +86,7 @@ def unit_ratio(narrow: pa.DataType, wide: pa.DataType) -> int:
     if is_decimal(narrow):
         return int(10 ** (wide.scale - narrow.scale))
     if hasattr(narrow, "unit"):
-        return _UNITS[wide.unit] // _UNITS[narrow.unit]
+        return UNITS[wide.unit] // UNITS[narrow.unit]
     return 1
 
 
@@ -110,7 +110,7 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         return _common_decimal(a, b)
     if pt.is_date(a):
         return pa.date64()
-    unit = max(a.unit, b.unit, key=_UNITS.__getitem__)
+    unit = max(a.unit, b.unit, key=UNITS.__getitem__)
     if pt.is_timestamp(a):
         return pa.timestamp(unit, a.tz)
     if pt.is_duration(a):

@@ -3,6 +3,7 @@
 import datetime as dt
 import pickle
 from decimal import Decimal
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +61,7 @@ def test_categories_that_no_row_has_and_nulls_in_the_dictionary_are_no_labels():
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)), min_size=1), st.randoms())
 def test_integers_merge_to_the_summary_of_all_rows(parts, random):
-    whole = summarize(pa.array(sum(parts, []), pa.int64()), column="x")
+    whole = summarize(pa.array(list(chain.from_iterable(parts)), pa.int64()), column="x")
     random.shuffle(parts)
     result = merged(*(pa.array(part, pa.int64()) for part in parts))
     assert (result.minimum, result.maximum) == (whole.minimum, whole.maximum)
@@ -70,7 +71,7 @@ def test_integers_merge_to_the_summary_of_all_rows(parts, random):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.none() | st.text(max_size=3), max_size=5), min_size=1), st.randoms())
 def test_labels_merge_to_the_sorted_distinct_ones(parts, random):
-    rows = sum(parts, [])
+    rows = list(chain.from_iterable(parts))
     random.shuffle(parts)
     arrays = [pa.array(part, pa.string()) for part in parts]
     encoded = [array.dictionary_encode() for array in arrays]
