@@ -22,11 +22,12 @@ N_TABLES_BITS = 6
 def count_equal(batches: Iterable[Words], *, n_shared_bits: int, piece_rows: int) -> Sizes:
     """Class sizes of rows whose hashes share their top bits.
 
-    Rows are scattered once more, so that a table of classes stays in the cache of a core. A table
-    outlives a piece only if there are several pieces, which takes a class that is larger than one.
+    Rows are scattered once more, so that a table of classes stays in the cache of a core. Tables
+    outlive a piece only if there are several pieces, which takes a class that is larger than one.
     """
     n_tables = 1 << N_TABLES_BITS
-    tables = [_Table() for _ in range(n_tables)]
+    spare: list[Words] = []
+    tables = [_Table(spare) for _ in range(n_tables)]
     records: list[Words] = []
     ordered = np.empty((0, 2), dtype=np.uint64)
     for piece, is_last in _with_last(gathered(batches, piece_rows)):
@@ -43,19 +44,28 @@ def count_equal(batches: Iterable[Words], *, n_shared_bits: int, piece_rows: int
 
 
 def gathered(batches: Iterable[Words], piece_rows: int) -> Iterator[Words]:
-    """Batches of rows gathered into pieces of `piece_rows`."""
-    batches = iter(batches)
-    rest: list[Words] = []
-    n_rest = 0
+    """Batches of rows gathered into pieces of `piece_rows`.
+
+    A piece is good until the one after the next: two arrays take turns, because the pages of a
+    fresh one cost as much as the count itself.
+    """
+    turns = [np.empty((piece_rows, 2), dtype=np.uint64)]
+    n_filled = 0
     for batch in batches:
-        rest.append(batch)
-        n_rest += len(batch)
-        while n_rest >= piece_rows:
-            joined = np.concatenate(rest) if len(rest) > 1 else rest[0]
-            yield joined[:piece_rows]
-            rest, n_rest = [joined[piece_rows:]], n_rest - piece_rows
-    if n_rest:
-        yield np.concatenate(rest) if len(rest) > 1 else rest[0]
+        at = 0
+        while at < len(batch):
+            n = min(len(batch) - at, piece_rows - n_filled)
+            turns[0][n_filled : n_filled + n] = batch[at : at + n]
+            n_filled, at = n_filled + n, at + n
+            if n_filled == piece_rows:
+                yield turns[0]
+                if len(turns) == 1:
+                    turns.insert(0, np.empty_like(turns[0]))
+                else:
+                    turns.reverse()
+                n_filled = 0
+    if n_filled:
+        yield turns[0][:n_filled]
 
 
 def _with_last(pieces: Iterator[Words]) -> Iterator[tuple[Words, bool]]:
@@ -77,17 +87,24 @@ def _sizes(records: Words) -> Sizes:
 
 
 class _Table:
-    """An open-addressing hash table of classes: grows with the distinct ones, never with rows."""
+    """An open-addressing hash table of classes: grows with the distinct ones, never with rows.
 
-    def __init__(self) -> None:
+    Arrays that a table is done with go to `spare`, for the next table.
+    """
+
+    def __init__(self, spare: list[Words]) -> None:
+        self._spare = spare
         self._slots = np.zeros((0, 3), dtype=np.uint64)  # (lane, lane, records); 0 records: free
         self._n_used = 0
 
     def take(self) -> Words:
         """Give the records of each class, and be empty."""
-        records: Words = self._slots[:, 2]
-        self.__init__()  # type: ignore[misc]
-        return records[records > 0]
+        slots = self._slots
+        records: Words = slots[:, 2][slots[:, 2] > 0]
+        slots[:] = 0
+        self._spare.append(slots)
+        self._slots, self._n_used = slots[:0], 0
+        return records
 
     def add(self, rows: Words) -> None:
         """Count `rows` in."""
@@ -95,10 +112,17 @@ class _Table:
             batch = rows[i : i + (1 << 17)]
             needed = 2 * (self._n_used + len(batch))  # at most half full
             if needed > len(self._slots):
-                grown = np.zeros((1 << (needed - 1).bit_length(), 3), dtype=np.uint64)
+                grown = self._empty(1 << (needed - 1).bit_length())
                 _move(self._slots, grown)
                 self._slots = grown
             self._n_used += _insert(self._slots, batch)
+
+    def _empty(self, n_slots: int) -> Words:
+        while self._spare:
+            slots = self._spare.pop()
+            if len(slots) == n_slots:
+                return slots
+        return np.zeros((n_slots, 3), dtype=np.uint64)
 
 
 @njit(nogil=True, cache=True)

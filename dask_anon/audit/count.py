@@ -78,7 +78,9 @@ def count_classes(
     if len(chunks) <= 1 and n_rows <= CHUNK_ROWS:
         return _merge(compute("count", [(_count_chunk, chunk, keys) for chunk in chunks]))
 
-    n_bits = (max(1, -(-n_rows // CHUNK_ROWS)) - 1).bit_length()
+    # A tenth of room, so that a bucket of average luck still fits into one piece.
+    n_buckets = -(-n_rows * 10 // (9 * CHUNK_ROWS))
+    n_bits = max(0, n_buckets - 1).bit_length()
     with _scratch(scratch_dir) as scratch:
         parts = [os.path.join(scratch, f"part-{i:06d}") for i in range(len(chunks))]
         calls = zip(chunks, parts, strict=True)
@@ -143,11 +145,11 @@ def _scatter_chunk(chunk: Chunk, keys: Keys, n_bits: int, path: str) -> npt.NDAr
     tables: list[npt.NDArray[np.int64]] = []
     n_written = 0
     temporary = f"{path}.{uuid.uuid4().hex}"
+    ordered = np.empty((CHUNK_ROWS, 2), dtype=np.uint64)
     with open(temporary, "wb") as file:
         for piece in gathered(_hashes(chunk, keys), CHUNK_ROWS):
-            ordered = np.empty_like(piece)
             begins = scatter(piece, min(63, 64 - n_bits), 1 << n_bits, ordered)
-            file.write(ordered.data.cast("B"))
+            file.write(ordered[: len(piece)].data.cast("B"))
             tables.append(begins + n_written)
             n_written += len(piece)
     os.replace(temporary, path)

@@ -106,9 +106,10 @@ def test_a_class_larger_than_a_task_is_counted(small_tasks, tmp_path):
 
 
 def test_scratch_is_removed_when_a_task_fails(small_tasks, tmp_path):
-    files = write(tmp_path, cut(pa.table({"q": ["a"] * 40}), 2), ending="csv")
-    with open(files[1], "ab") as file:
-        file.write(b'"b","c"\n')
+    files = write(tmp_path, cut(pa.table({"q": ["a"] * 40}), 2))
+    with open(files[1], "r+b") as file:  # the footer is sound, a row group is not
+        file.seek(4)
+        file.write(b"\xff" * 40)
     scratch = tmp_path / "scratch"
     with pytest.raises(DataError, match="cannot read the released columns"):
         count_classes(files, ["q"], scratch_dir=scratch)
