@@ -1,0 +1,1 @@
+"""Algorithms: from summaries to decisions. No algorithm moves data."""

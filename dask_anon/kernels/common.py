@@ -107,6 +107,15 @@ def span(kind, low, high, distinct, width, offset, missing, top):
     return np.float64(uint64(high) - uint64(low)) / width
 
 
+@compiled
+def total_span(kind, low, high, size, width, offset, missing, top):
+    """Spans of many classes of an ordered attribute, each counted `size` times, summed."""
+    total = 0.0
+    for c in range(size.size):
+        total += size[c] * span(kind, low[c], high[c], 0, width, offset, missing, top)
+    return total
+
+
 def n_lanes(n_attributes: int, dtype: np.dtype[Any]) -> int:
     """Lanes of a record in a code table: the codes, the record's number, padded to whole blocks."""
     number = 2 if dtype.itemsize == 2 else 1

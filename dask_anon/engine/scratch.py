@@ -1,0 +1,81 @@
+"""Where the stages of a run leave their codes for each other.
+
+Every worker sees the directory. A file appears whole or not at all (write, then rename), so a task that is run twice,
+or half, does no harm; only the driver deletes, after a stage is complete. Codes are data about people: the directory
+is readable by its owner alone and goes away with the run.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dask_anon.errors import OutputError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A directory that all workers share."""
+
+    path: str
+
+    def file(self, name: str) -> str:
+        """Path of the scratch file `name`."""
+        return os.path.join(self.path, name)
+
+    def publish(self, name: str, *arrays: Array) -> None:
+        """Write arrays one after the other; the file appears when it is complete."""
+        with whole_file(self.file(name)) as temporary, open(temporary, "wb") as file:
+            for array in arrays:
+                file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+
+    def read(self, name: str, dtype: Any, count: int = -1, offset: int = 0) -> Array:
+        """Read `count` elements from byte `offset` on.
+
+        The file is read, not mapped: mapped pages count as a worker's memory and get it killed.
+        """
+        return np.fromfile(self.file(name), dtype, count, offset=offset)
+
+    def delete(self, pattern: str) -> None:
+        """Delete the files that match; called by the driver alone, behind a barrier."""
+        for path in glob.glob(os.path.join(glob.escape(self.path), pattern)):
+            os.unlink(path)
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """A temporary path beside `path` that takes its place when the block succeeds."""
+    temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write to {os.path.dirname(path)!r}: {error.strerror or error}. "
+            "Free space or choose another `anon.scratch-directory` or output."
+        ) from error
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+@contextmanager
+def scratch_directory(parent: str | None = None, prefix: str = "anon-scratch-") -> Iterator[Scratch]:
+    """A fresh scratch directory in `parent`, removed when the block ends, however it ends."""
+    path = tempfile.mkdtemp(prefix=prefix, dir=parent)  # mkdtemp makes it 0700
+    try:
+        yield Scratch(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

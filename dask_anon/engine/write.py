@@ -1,0 +1,178 @@
+"""Label and write: bounds go back to the records' own partitions, and only now are the other columns read.
+
+    answers.r ──segment of partition p──▶ bounds in segment order ──places──▶ labels ┐
+    input part p ── other columns ─────────────────────────────────────────────────  ┴─▶ part-XXXXX.parquet
+
+Rows of a written part are permuted with the labels in one gather, and the parts among themselves: the order of the
+rows would re-identify. The permutation depends on the seed and on the original data, so that nobody who holds the
+release alone can undo it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dask_anon.engine import files
+from dask_anon.engine.encode import Coding
+from dask_anon.engine.execute import compute
+from dask_anon.engine.finish import answer_types
+from dask_anon.engine.parts import table_of
+from dask_anon.engine.regroup import places
+from dask_anon.errors import DataError
+from dask_anon.hierarchy import Domain, set_labels
+from dask_anon.kernels.common import Array
+from dask_anon.policy import Bound, Policy
+from dask_anon.recoding import OrderedBounds, RecordSets, load_sets, pseudonyms, released
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How parts are written; the same for all of them.
+
+    Attributes
+    ----------
+    target : str
+        The directory (or URL) that the files appear in.
+    region_size : int64 array
+        Records of every region.
+    shuffle_key : bytes or None
+        What permutations are made from; None keeps the order.
+    """
+
+    coding: Coding
+    policy: Policy
+    bound: Bound
+    recoding_path: str
+    target: str
+    format: str
+    compression: str
+    region_size: Array
+    shuffle_key: bytes | None
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """One file of the release."""
+
+    name: str
+    sha256: str
+    n_bytes: int
+    n_records: int
+
+
+def shuffle_key(seed: int, checksum: tuple[int, int]) -> bytes:
+    """A key from the seed and the original quasi-identifiers, which only the data holder has."""
+    return hashlib.sha256(repr((seed, *checksum)).encode()).digest()
+
+
+def write_parts(writing: Writing, parts: Sequence[Any], offsets: Array) -> list[WrittenFile]:
+    """Write every partition as a file of the release, sorted by name.
+
+    `offsets` is (partitions, regions + 1): where each region's segment begins in each partition.
+    """
+    n_parts = len(parts)
+    numbers = np.arange(n_parts)
+    if writing.shuffle_key is not None:
+        numbers = _generator(writing.shuffle_key, "parts").permutation(n_parts)
+    counts = np.diff(offsets, axis=1)
+    starts = np.cumsum(counts, axis=0) - counts
+    calls = [
+        (_write, writing, p, part, offsets[p], starts[p], f"part-{numbers[p]:05d}")
+        for p, part in enumerate(parts)
+    ]
+    return sorted(compute("write", calls), key=lambda file: file.name)
+
+
+def _write(
+    writing: Writing, p: int, part: Any, offsets: Array, starts: Array, name: str
+) -> WrittenFile:
+    payload = table_of(part, writing.bound.payload)
+    place = places(writing.coding, p, offsets)
+    if payload.num_rows != len(place):
+        raise DataError(
+            f"partition {p} had {len(place):,} rows when it was encoded and {payload.num_rows:,} when it was "
+            "written. The input changed during the run; run again."
+        )
+    if writing.shuffle_key is not None:
+        order = _generator(writing.shuffle_key, f"rows of {name}").permutation(len(place))
+        place, payload = place[order], payload.take(pa.array(order))
+    table = _assembled(writing, payload, offsets, starts, place)
+    return WrittenFile(*files.write(table, writing.target, name, writing.format, writing.compression))
+
+
+def _generator(key: bytes, purpose: str) -> np.random.Generator:
+    seed = hashlib.sha256(key + purpose.encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(seed, "big")))
+
+
+def _assembled(
+    writing: Writing, payload: pa.Table, offsets: Array, starts: Array, place: Array
+) -> pa.Table:
+    bound, domains = writing.bound, {d.column: d for d in writing.coding.domains()}
+    answers = _Answers(writing, offsets, starts)
+    fields, arrays = [], []
+    for name in bound.released:
+        if name in domains:
+            j = bound.quasi_identifiers.index(name)
+            records = answers.of(j, domains[name], place)
+            shown = released(domains[name], writing.policy.format_of(name), records)
+            fields += shown.fields
+            arrays += shown.arrays
+        elif name in bound.identifiers_pseudonymized:
+            hidden = pseudonyms(payload.column(name), writing.policy.key_of(name))
+            fields.append(pa.field(name, hidden.type))
+            arrays.append(hidden)
+        else:
+            fields.append(payload.schema.field(name))
+            arrays.append(payload.column(name))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+class _Answers:
+    """The answers for one partition, read column by column."""
+
+    def __init__(self, writing: Writing, offsets: Array, starts: Array) -> None:
+        self._writing, self._offsets, self._starts = writing, offsets, starts
+        self._types = answer_types(writing.coding.domains())
+        self._regions = [int(r) for r in np.flatnonzero(np.diff(offsets))]
+
+    def of(self, j: int, domain: Domain, place: Array) -> OrderedBounds | RecordSets:
+        """Bounds of attribute `j` for the records that stand at `place`."""
+        if domain.kind == "nominal":
+            return self._sets(j, domain, place)
+        low, high, *missing = (self._column(j, c)[place] for c in range(len(self._types[j])))
+        return OrderedBounds(
+            low.astype(domain.code_dtype, copy=False),
+            high.astype(domain.code_dtype, copy=False),
+            missing[0] if missing else np.zeros(0, np.bool_),
+        )
+
+    def _sets(self, j: int, domain: Domain, place: Array) -> RecordSets:
+        of_record = self._column(j, 0).astype(np.int64)
+        texts, n_texts = [pa.array([], pa.string())], 0
+        for r in self._regions:
+            sets = load_sets(self._writing.recoding_path, r, j)
+            texts.append(set_labels(domain, *sets))
+            of_record[self._offsets[r] : self._offsets[r + 1]] += n_texts
+            n_texts += len(texts[-1])
+        return RecordSets(of_record[place], pa.concat_arrays(texts))
+
+    def _column(self, j: int, c: int) -> Array:
+        """One column of the answers to attribute `j`, in segment order."""
+        dtype = self._types[j][c]
+        before = sum(d.itemsize for types in self._types[:j] for d in types)
+        before += sum(d.itemsize for d in self._types[j][:c])
+        column = np.empty(int(self._offsets[-1]), dtype)
+        for r in self._regions:
+            start, stop = int(self._offsets[r]), int(self._offsets[r + 1])
+            at = int(self._writing.region_size[r]) * before + int(self._starts[r]) * dtype.itemsize
+            column[start:stop] = self._writing.coding.scratch.read(
+                f"answers.{r}", dtype, stop - start, at
+            )
+        return column
