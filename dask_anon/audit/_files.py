@@ -7,6 +7,7 @@ Parquet is split at its row groups. A CSV file is read by one task, block after 
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from dask_anon.errors import DataError, nearest
 # Rows of a task: their hashes take 32 MiB.
 CHUNK_ROWS = 2_000_000
 # Rows read at once: a column of them and their hashes stay in the cache of a core.
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 # Bytes of CSV read at once.
 BLOCK_BYTES = 8 << 20
 
@@ -121,7 +122,7 @@ def _rows_of_csv(path: str, delimiter: str) -> int:
 
 
 def read_batches(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """Read a chunk's columns, some rows at a time; text of Parquet comes as dictionaries."""
+    """Read a chunk's columns, some rows at a time."""
     for piece in chunk.slices:
         with open_file(piece.path) as file:
             if piece.row_groups is None:
@@ -134,20 +135,51 @@ def read_batches(chunk: Chunk) -> Iterator[pa.RecordBatch]:
 def _read_row_groups(
     file: IO[bytes], row_groups: Sequence[int], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    footer = pq.read_metadata(file)
-    schema = footer.schema.to_arrow_schema()
-    file.seek(0)
-    with pq.ParquetFile(
-        file,
-        metadata=footer,
-        read_dictionary=[name for name in columns if is_text(schema.field(name).type)],
-    ) as parquet:
+    footer = _plain_footer(file)
+    texts = [name for name in columns if _is_dictionary_encoded(footer, row_groups, name)]
+    with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as parquet:
         yield from parquet.iter_batches(
-            batch_size=BATCH_ROWS,
+            # A dictionary comes again with every batch: larger ones, where there are any.
+            batch_size=(16 if texts else 1) * BATCH_ROWS,
             row_groups=list(row_groups),
             columns=list(columns),
             use_threads=False,  # the tasks of a stage already fill the cores
         )
+
+
+def _plain_footer(file: IO[bytes]) -> Any:
+    """Read a footer as somebody does who does not know Arrow's own notes in it.
+
+    They make Arrow build a dictionary of every column that was one when it was written, which for
+    millions of labels takes five times longer than to read them as the text they are.
+    """
+    file.seek(-8, os.SEEK_END)
+    tail = file.read(8)
+    n_bytes = int.from_bytes(tail[:4], "little")
+    n_file = file.seek(0, os.SEEK_END)
+    if tail[4:] != b"PAR1" or n_bytes + 12 > n_file:
+        raise pa.ArrowInvalid("not a Parquet file")
+    file.seek(-8 - n_bytes, os.SEEK_END)
+    footer = file.read(n_bytes).replace(b"ARROW:schema", b"arrow:schema")
+    file.seek(0)
+    return pq.read_metadata(io.BytesIO(b"PAR1" + footer + tail))
+
+
+def _is_dictionary_encoded(footer: Any, row_groups: Sequence[int], column: str) -> bool:
+    """Whether text is stored by code throughout, told by its size: plain text takes more."""
+    schema = footer.schema.to_arrow_schema()
+    if not is_text(schema.field(column).type):
+        return False
+    for i in row_groups:
+        group = footer.row_group(i)
+        # A nested column has several leaves; then the order of the leaves is not the schema's.
+        facts = next(
+            c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column
+        )
+        coded = any(name.endswith("_DICTIONARY") for name in facts.encodings)
+        if not coded or facts.total_uncompressed_size > 8 * max(facts.num_values, 1 << 10):
+            return False
+    return True
 
 
 def open_file(path: str) -> IO[bytes]:
@@ -189,9 +221,10 @@ def _look_at_files(names: _Looks) -> list[FileFacts]:
 
 def _look_at_parquet(path: str, columns: Sequence[str]) -> FileFacts:
     try:
-        with open_file(path) as file, pq.ParquetFile(file) as parquet:
-            schema, metadata = parquet.schema_arrow, parquet.metadata
-            groups = tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+        with open_file(path) as file:
+            footer = _plain_footer(file)
+        schema = footer.schema.to_arrow_schema()
+        groups = tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
     except (OSError, pa.ArrowException):
         raise DataError(f"{path} cannot be read as Parquet.") from None
     _check_columns(path, columns, schema.names)
