@@ -85,7 +85,7 @@ def _absorb(state: Words, array: pa.Array, key: Words, keys: Keys) -> None:
 def _hash_texts(array: pa.Array, keys: Keys) -> Words:
     """Hashes of single texts, shape (text, lane); what stands for a null is undefined."""
     pairs = np.empty((len(array), 2), dtype=np.uint64)
-    _hash_bytes(*_bytes(array), keys.text, pairs)
+    _hash_bytes(*text_bytes(array), keys.text, pairs)
     return pairs
 
 
@@ -158,7 +158,8 @@ def _float_words(array: pa.Array) -> Words:
     return values.view(np.uint64)
 
 
-def _bytes(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def text_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Where each text begins and ends in the bytes of all."""
     large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:

@@ -164,6 +164,7 @@ def check_release(
     promised: Manifest,
     *,
     rows: Mapping[str, int] | None = None,
+    labels: bool = True,
     scratch_dir: str | os.PathLike[str] | None = None,
 ) -> Recount:
     """Re-count released files and compare them with what a manifest promises about classes.
@@ -176,6 +177,8 @@ def check_release(
         Its policy, columns, number of records and class figures are compared.
     rows : mapping of file to rows, optional
         Rows that each file must have.
+    labels : bool, default True
+        Whether labels and bounds are read as well, which takes another pass.
     scratch_dir : path, optional
         Where the count may write, see `count_classes`.
     """
@@ -193,7 +196,8 @@ def check_release(
             files, columns, scratch_dir=scratch_dir, delimiter=promised.delimiter
         )
         shown = [Shown.of(column) for column in promised.quasi_identifiers]
-        problems += label_problems(files, shown, delimiter=promised.delimiter)
+        if labels:
+            problems += label_problems(files, shown, delimiter=promised.delimiter)
     except DataError as error:
         return Recount(None, (*problems, str(error)))
     problems += _class_problems(counts, promised)

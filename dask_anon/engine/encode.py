@@ -209,7 +209,10 @@ def scale_of(domains: Sequence[Domain], encoded: Encoded, distinct_cap: int) -> 
         top=top,
         priority=np.array(priority_of(distinct), np.int64),
         n_codes=np.array(
-            [d.n_codes + 1 if k == common.DISTINCT else 0 for d, k in zip(domains, kind, strict=True)],
+            [
+                d.n_codes + 1 if k == common.DISTINCT else 0
+                for d, k in zip(domains, kind, strict=True)
+            ],
             np.int64,
         ),
     )

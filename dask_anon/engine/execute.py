@@ -103,7 +103,7 @@ def _run(stage: str, tasks: Sequence[Any], n_tasks: int | None = None) -> list[A
     progress = _progress.get()
     progress.start(stage, n_tasks or len(tasks))
     try:
-        client = _current_client()
+        client = current_client()
         if client is None:
             with _Count(progress, stage):
                 return list(dask.compute(*tasks))
@@ -135,7 +135,7 @@ def _gather(client: Any, tasks: Sequence[Any], progress: Progress, stage: str) -
         client.cancel(futures)
 
 
-def _current_client() -> Any:
+def current_client() -> Any:
     """The distributed client that Dask would use, or None for the local schedulers."""
     from dask.base import get_scheduler
 

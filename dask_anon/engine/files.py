@@ -81,7 +81,9 @@ def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
 
 def _is_text(type_: pa.DataType) -> bool:
     return bool(
-        pa.types.is_dictionary(type_) or pa.types.is_string(type_) or pa.types.is_large_string(type_)
+        pa.types.is_dictionary(type_)
+        or pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
     )
 
 

@@ -1,8 +1,8 @@
 """Finish: each region alone in the compiled kernel, its answers left in segment order.
 
-    segments.0[region r] ┐
-    segments.1[region r] ├──▶ kernel ──▶ answers.r     bounds of every record's class, one column after the other
-    ...                  ┘           ──▶ cuts.r, classes.r (Parquet, in the recoding)
+segments.0[region r] ┐
+segments.1[region r] ├──▶ kernel ──▶ answers.r     bounds of every record's class, one column after the other
+...                  ┘           ──▶ cuts.r, classes.r (Parquet, in the recoding)
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def answer_types(domains: Sequence[Domain]) -> list[list[np.dtype[Any]]]:
     return [
         [np.dtype(np.uint32)]
         if domain.kind == "nominal"
-        else [_narrow(domain), _narrow(domain), np.dtype(np.bool_)][: 3 if domain.has_missing else 2]
+        else [_narrow(domain), _narrow(domain), np.dtype(np.bool_)][
+            : 3 if domain.has_missing else 2
+        ]
         for domain in domains
     ]
 
@@ -87,7 +89,9 @@ def _finish_region(
         read = coding.scratch.read(f"segments.{p}", dtype, m * d, int(start) * d * dtype.itemsize)
         rows[at : at + m] = read.reshape(m, d)
         if keys.size:
-            keys[at : at + m] = coding.scratch.read(f"segment-keys.{p}", np.uint64, m, int(start) * 8)
+            keys[at : at + m] = coding.scratch.read(
+                f"segment-keys.{p}", np.uint64, m, int(start) * 8
+            )
         at += m
     order = None
     if keys.size:

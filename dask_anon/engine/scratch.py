@@ -72,7 +72,9 @@ def whole_file(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def scratch_directory(parent: str | None = None, prefix: str = "anon-scratch-") -> Iterator[Scratch]:
+def scratch_directory(
+    parent: str | None = None, prefix: str = "anon-scratch-"
+) -> Iterator[Scratch]:
     """A fresh scratch directory in `parent`, removed when the block ends, however it ends."""
     path = tempfile.mkdtemp(prefix=prefix, dir=parent)  # mkdtemp makes it 0700
     try:

@@ -123,15 +123,17 @@ class Ask:
 Search = Generator[Question, Rank, Cut | None]
 
 
-def grow(
-    coding: Coding, encoded: Encoded, scale: Scale, ask: Ask, limits: Limits
-) -> Top:
+def grow(coding: Coding, encoded: Encoded, scale: Scale, ask: Ask, limits: Limits) -> Top:
     """Cut until every region has at most `limits.region_rows` records or is an equivalence class."""
     top = Top(n_records=[encoded.total])
     sample = _Sample(encoded.sample)
     level = [0]
     while True:
-        level = [n for n in level if top.n_records[n] > limits.region_rows and top.n_records[n] >= 2 * ask.k]
+        level = [
+            n
+            for n in level
+            if top.n_records[n] > limits.region_rows and top.n_records[n] >= 2 * ask.k
+        ]
         if not level:
             return top
         children: list[int] = []
@@ -172,7 +174,10 @@ def _batches(level: list[int], scale: Scale, limits: Limits) -> Iterator[tuple[l
     """Regions whose summaries are taken in one pass, and the bins they can afford."""
     n_labels = int(scale.n_codes.sum())
     bins = limits.bins
-    while bins > _MIN_BINS and len(level) * (scale.n_attributes * bins * 4 + n_labels) > limits.summary_bytes:
+    while (
+        bins > _MIN_BINS
+        and len(level) * (scale.n_attributes * bins * 4 + n_labels) > limits.summary_bytes
+    ):
         bins //= 2
     size = max(1, limits.summary_bytes // (scale.n_attributes * bins * 4 + n_labels))
     for i in range(0, len(level), size):
@@ -213,7 +218,9 @@ def _decide(
     searches: dict[int, Search] = {}
     for s, node in enumerate(nodes):
         if found.count[s] != top.n_records[node]:
-            raise RuntimeError("a region lost or gained records: its partitions were read differently")
+            raise RuntimeError(
+                "a region lost or gained records: its partitions were read differently"
+            )
         order = attribute_order(spans[s], scale.priority.tolist(), distinct[s])
         searches[s] = find_cut(top.n_records[node], k=ask.k, ties=ask.ties, order=order)
     cuts = answers.drive(searches)
@@ -282,8 +289,14 @@ class _Survey:
 
 
 def _survey(
-    coding: Coding, p: int, routing: _Routing, scale: Scale, has_missing: Array,
-    base: Array, shift: Array, bins: int,
+    coding: Coding,
+    p: int,
+    routing: _Routing,
+    scale: Scale,
+    has_missing: Array,
+    base: Array,
+    shift: Array,
+    bins: int,
 ) -> _Survey:
     codes, _, slots = routing.slots(coding, p)
     m, d = routing.n_slots, coding.n_attributes
@@ -301,7 +314,14 @@ def _survey(
     ends = extents.transpose(2, 0, 1, 3).reshape(2, m, blocks * LANES)[:, :, :d].astype(np.uint64)
     ends[0][count == 0] = 2**64 - 1
     return _Survey(
-        count, ends[0], ends[1], present_high, np.packbits(seen, axis=1), below, histogram, label_start
+        count,
+        ends[0],
+        ends[1],
+        present_high,
+        np.packbits(seen, axis=1),
+        below,
+        histogram,
+        label_start,
     )
 
 
@@ -328,7 +348,13 @@ class _Answers:
     """Answers the regions' questions: from the survey's brackets, else by passes shared by all that ask."""
 
     def __init__(
-        self, coding: Coding, n_parts: int, routing: _Routing, found: _Survey, base: Array, shift: Array
+        self,
+        coding: Coding,
+        n_parts: int,
+        routing: _Routing,
+        found: _Survey,
+        base: Array,
+        shift: Array,
     ) -> None:
         self._coding, self._n_parts, self._routing = coding, n_parts, routing
         self._found, self._base, self._shift = found, base, shift
@@ -366,9 +392,14 @@ class _Answers:
         j, found = question.attribute, self._found
         if question.among is not None:
             return RankSearch(question.rank, 0, 2**64 - 1, _REFINE_BINS), None
-        search = RankSearch(question.rank, int(found.low[s, j]), int(found.high[s, j]), _REFINE_BINS)
+        search = RankSearch(
+            question.rank, int(found.low[s, j]), int(found.high[s, j]), _REFINE_BINS
+        )
         answer = search.start_from(
-            int(self._base[s, j]), int(self._shift[s, j]), int(found.below[s, j]), found.histogram[s, j]
+            int(self._base[s, j]),
+            int(self._shift[s, j]),
+            int(found.below[s, j]),
+            found.histogram[s, j],
         )
         return search, answer or None
 
@@ -424,9 +455,7 @@ def _distinct(
     codes, _, slots = routing.slots(coding, p)
     rows = codes[:-LANES].reshape(-1, coding.n_attributes)
     # A region with more than `cap` values here has as many in all, whichever of them are kept.
-    return [
-        {j: np.unique(rows[slots == s, j])[:cap] for j in own} for s, own in enumerate(wanted)
-    ]
+    return [{j: np.unique(rows[slots == s, j])[:cap] for j in own} for s, own in enumerate(wanted)]
 
 
 def _merge_distinct(results: list[list[dict[int, Any]]], *, cap: int) -> list[dict[int, Any]]:

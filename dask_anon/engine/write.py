@@ -103,7 +103,9 @@ def _write(
         order = _generator(writing.shuffle_key, f"rows of {name}").permutation(len(place))
         place, payload = place[order], payload.take(pa.array(order))
     table = _assembled(writing, payload, offsets, starts, place)
-    return WrittenFile(*files.write(table, writing.target, name, writing.format, writing.compression))
+    return WrittenFile(
+        *files.write(table, writing.target, name, writing.format, writing.compression)
+    )
 
 
 def _generator(key: bytes, purpose: str) -> np.random.Generator:

@@ -154,7 +154,9 @@ def mondrian(
         attribute[:nodes].copy(), threshold[:nodes].copy(), key[:nodes].copy(), right[:nodes].copy()
     )
     size = stop[:leaves] - start[:leaves]
-    return subtree, Classes(of_record, size, low[:leaves].copy(), high[:leaves].copy(), present_high)
+    return subtree, Classes(
+        of_record, size, low[:leaves].copy(), high[:leaves].copy(), present_high
+    )
 
 
 @compiled

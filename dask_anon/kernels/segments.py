@@ -1,7 +1,7 @@
 """Bring the codes of a region together, and the answers back: stable counting sorts, so that no row id ever moves.
 
-    partition p   r0 r1 r2 r3 r4 ...      segment file p   | region 0: r1 r4 | region 1: r0 r2 | ...
-    region of     1  0  1  2  0  ...      a record's place follows from the regions of the records before it
+partition p   r0 r1 r2 r3 r4 ...      segment file p   | region 0: r1 r4 | region 1: r0 r2 | ...
+region of     1  0  1  2  0  ...      a record's place follows from the regions of the records before it
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"

@@ -107,7 +107,11 @@ def _by_histogram(table, start, stop, j, low, high, scratch, histogram, rank):
         below += histogram[b] + histogram[n_bins + b]
         b += 1
     if shift == uintp(0):
-        return table.dtype.type(base + uintp(b)), below, below + histogram[b] + histogram[n_bins + b]
+        return (
+            table.dtype.type(base + uintp(b)),
+            below,
+            below + histogram[b] + histogram[n_bins + b],
+        )
     n_inside, wanted = 0, uintp(b)
     for i in range(uintp(start), uintp(stop)):
         value = table[i, lane]

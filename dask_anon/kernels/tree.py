@@ -79,7 +79,9 @@ def survey(
 
 
 @compiled
-def histogram_of(codes, n_attributes, slots, keys, attribute, among, by_key, base, shift, histogram):
+def histogram_of(
+    codes, n_attributes, slots, keys, attribute, among, by_key, base, shift, histogram
+):
     """Records of every slot in the bins ``(value - base) >> shift``, added to histogram (slots, bins).
 
     The value is the code of the slot's `attribute` (-1: the slot is left out); where `by_key`, the key of those

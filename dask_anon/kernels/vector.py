@@ -85,7 +85,9 @@ def widen_extents(typingctx, extents, row, codes, first):
         value = _load(builder, at, from_type)
         for block, operator in ((to_row, "<"), (after, ">")):
             at = _pointer(context, builder, to_type, to_array, block, vector)
-            _store(builder, _pick(builder, operator, _load(builder, at, to_type), value), at, to_type)
+            _store(
+                builder, _pick(builder, operator, _load(builder, at, to_type), value), at, to_type
+            )
         return context.get_dummy_value()
 
     return signature, emit
@@ -141,8 +143,12 @@ def extents_of_blocks(typingctx, source, start, stop, stride, extents, row):
         after = builder.add(row, ir.Constant(row.type, 1))
         for slots, operator, block in ((lows, "<", row), (highs, ">", after)):
             a, b, c, d = (builder.load(slot) for slot in slots)
-            best = _pick(builder, operator, _pick(builder, operator, a, b), _pick(builder, operator, c, d))
-            _store(builder, best, _pointer(context, builder, to_type, to_array, block, vector), to_type)
+            best = _pick(
+                builder, operator, _pick(builder, operator, a, b), _pick(builder, operator, c, d)
+            )
+            _store(
+                builder, best, _pointer(context, builder, to_type, to_array, block, vector), to_type
+            )
         return context.get_dummy_value()
 
     return signature, emit

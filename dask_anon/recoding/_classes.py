@@ -1,10 +1,10 @@
 """The equivalence classes of one region: their sizes and what they cover, as codes.
 
-    ordered attribute    low, high of the values present, and whether a missing value is among them
-    nominal attribute    the set of labels present; equal sets are stored once
+ordered attribute    low, high of the values present, and whether a missing value is among them
+nominal attribute    the set of labels present; equal sets are stored once
 
-    classes.R.parquet    one row a class       sets.R.J.parquet    one row a distinct set of attribute J
-    cuts.R.parquet       the subtree of the region, in preorder
+classes.R.parquet    one row a class       sets.R.J.parquet    one row a distinct set of attribute J
+cuts.R.parquet       the subtree of the region, in preorder
 """
 
 from __future__ import annotations
@@ -148,9 +148,7 @@ def _write(table: pa.Table, path: str, name: str) -> None:
     os.replace(temporary, target)
 
 
-def load_region(
-    path: str, region: int, nominal: Sequence[bool]
-) -> tuple[Subtree, RegionClasses]:
+def load_region(path: str, region: int, nominal: Sequence[bool]) -> tuple[Subtree, RegionClasses]:
     """Read what `save_region` wrote; `nominal` says which attributes have sets of labels."""
     cuts = pq.read_table(os.path.join(path, f"cuts.{region}.parquet"))
     table = pq.read_table(os.path.join(path, f"classes.{region}.parquet"))

@@ -98,7 +98,9 @@ def as_series(array: pa.Array, field: pa.Field, index: pd.Index) -> pd.Series:
     """
     type_ = field.type
     if pa.types.is_dictionary(type_):
-        return pd.Series(array.cast(pa.string()).to_pandas().array, index, dtype=text_dtype(), name=field.name)
+        return pd.Series(
+            array.cast(pa.string()).to_pandas().array, index, dtype=text_dtype(), name=field.name
+        )
     if pa.types.is_integer(type_) and field.nullable:
         # Nullable integers are spelled Int64, UInt8, ...
         name = str(type_).replace("uint", "UInt").replace("int", "Int")
@@ -107,8 +109,12 @@ def as_series(array: pa.Array, field: pa.Field, index: pd.Index) -> pd.Series:
     if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
         return pd.Series(array.to_pandas().array, index, name=field.name)
     if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_):
-        return pd.Series(array.to_numpy(zero_copy_only=False), index, type_.to_pandas_dtype(), field.name)
-    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])), index, name=field.name)
+        return pd.Series(
+            array.to_numpy(zero_copy_only=False), index, type_.to_pandas_dtype(), field.name
+        )
+    return pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([array])), index, name=field.name
+    )
 
 
 def text_dtype() -> Any:

@@ -1,0 +1,331 @@
+"""Plan: what a run will do and need, from footers and schemas alone; no row is read.
+
+Every stage has a price in bytes a row of the partition (or region) that its task holds:
+
+    encode   the quasi-identifiers as Arrow and as codes
+    tree     the codes, and the summaries of the open regions
+    regroup  the codes twice
+    finish   two code tables, and what describes the classes
+    write    the other columns twice (read, permuted), the labels, the writer
+
+The plan chooses the rows of partitions and regions so that these fit, and refuses what cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from dask.utils import format_bytes
+
+from dask_anon.config import Settings, settings
+from dask_anon.engine.domains import needs_pass
+from dask_anon.engine.resources import Resources, resources
+from dask_anon.engine.sources import Source, column_names, open_source
+from dask_anon.engine.tree import Limits
+from dask_anon.errors import AnonError, PlanError, PolicyError
+from dask_anon.hierarchy import domain_of
+from dask_anon.kernels.common import n_lanes
+from dask_anon.policy import Bound, Policy
+
+# What a worker holds before it has seen a row: the interpreter, pandas, Arrow, compiled kernels.
+PROCESS_BYTES = 250 * 2**20
+_MAX_PARTITION_ROWS, _MAX_REGION_ROWS = 4_000_000, 4_000_000
+_MIN_PARTITION_ROWS, _MIN_REGION_ROWS = 100_000, 100_000
+_TEXT_BYTES = 32
+_WRITER_BYTES = 40
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a run."""
+
+    name: str
+    tasks: int
+    bytes_moved: int
+    task_memory: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do and need. Counts and sizes are estimates where the data decides.
+
+    Attributes
+    ----------
+    n_records : int or None
+        None for a Dask DataFrame: counting would compute it.
+    code_bytes : int
+        Bytes of one code.
+    region_rows : int
+        Regions with at most this many records are finished by one task.
+    passes : int
+        Times that the codes are read.
+    task_memory : int
+        What one task may use, its process included.
+    """
+
+    n_records: int | None
+    n_partitions: int
+    partition_rows: int | None
+    region_rows: int
+    quasi_identifiers: tuple[str, ...]
+    columns_used: tuple[str, ...]
+    columns_dropped: tuple[str, ...]
+    code_bytes: int
+    passes: int
+    stages: tuple[Stage, ...]
+    n_slots: int
+    task_memory: int
+
+    @property
+    def peak_memory(self) -> int:
+        """The most that one task needs, its process included."""
+        return max((stage.task_memory for stage in self.stages), default=0)
+
+    @property
+    def n_tasks(self) -> int:
+        """Tasks in all."""
+        return sum(stage.tasks for stage in self.stages)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self) | {"peak_memory": self.peak_memory, "n_tasks": self.n_tasks}
+
+    def __str__(self) -> str:
+        rows = "unknown" if self.n_records is None else f"{self.n_records:,}"
+        lines = [
+            f"rows           {rows} in {self.n_partitions:,} partitions",
+            f"columns        {len(self.quasi_identifiers)} quasi-identifiers, {len(self.columns_used)} read, "
+            f"{len(self.columns_dropped)} dropped",
+            f"codes          {self.code_bytes * 8} bits each, read in {self.passes} passes",
+            f"tasks          {self.n_tasks:,}, {self.n_slots} at a time",
+            f"memory         {format_bytes(self.peak_memory)} of {format_bytes(self.task_memory)} a task",
+            "",
+            f"{'stage':<10}{'tasks':>8}{'moved':>13}{'memory a task':>16}",
+        ]
+        lines += [
+            f"{s.name:<10}{s.tasks:>8,}{format_bytes(s.bytes_moved):>13}{format_bytes(s.task_memory):>16}"
+            for s in self.stages
+        ]
+        return "\n".join(lines)
+
+
+def plan(data: Any, policy: Policy | None = None) -> Plan:
+    """Say what a run will do and need.
+
+    Parameters
+    ----------
+    data : pandas or Dask DataFrame, or Policy
+        A frame with its policy, or a policy that names its input.
+    policy : Policy, optional
+        For a frame.
+
+    Returns
+    -------
+    Plan
+        Prints as a table.
+
+    Raises
+    ------
+    PlanError
+        The work cannot fit the workers; says which knob helps.
+
+    Notes
+    -----
+    O(files): Parquet footers and schemas are read. CSV files have no footer: they are scanned once for their rows
+    and types. A Dask DataFrame is never computed.
+    """
+    if isinstance(data, Policy):
+        if data.input is None:
+            raise PolicyError("input.path is missing. Say where the data is.")
+        source, bound = open_input(data)
+        return plan_source(source, bound, data)[1]
+    if policy is None:
+        raise AnonError("plan needs a policy beside the data: anon.plan(data, policy).")
+    bound = policy.bind([str(c) for c in data.columns], default_role="insensitive")
+    n_records = None if hasattr(data, "npartitions") else len(data)
+    schema = pa.Schema.from_pandas(getattr(data, "_meta", data), preserve_index=False)
+    return plan_rows(
+        n_records,
+        getattr(data, "npartitions", 1),
+        schema,
+        bound,
+        policy,
+        settings(),
+        reads_domains=True,
+    )
+
+
+def open_input(policy: Policy) -> tuple[Source, Bound]:
+    """Open the input that a policy names, and give its columns their roles."""
+    given = policy.input
+    assert given is not None
+    options = {"format": given.format, "delimiter": given.delimiter, "encoding": given.encoding}
+    # Roles first: a large CSV need not be scanned to find that a column's name is mistyped.
+    bound = policy.bind(column_names(given.path, **options), default_role="error")
+    types = {name: column.type for name, column in policy.columns.items() if column.type}
+    generalized = set(bound.quasi_identifiers)
+    source = open_source(
+        given.path,
+        **options,
+        null_values=given.null_values,
+        types=types,
+        # What is not generalized leaves as it came: 02134 stays 02134.
+        text=[name for name in bound.columns if name not in generalized and name not in types],
+    )
+    return source, bound
+
+
+def plan_source(source: Source, bound: Bound, policy: Policy) -> tuple[Source, Plan]:
+    """Plan a run over files: the source in parts that fit, and the plan."""
+    own = settings()
+    available = resources(own)
+    prices = _Prices(source.schema, bound, _code_bytes(source, bound))
+    room = _room(available, own)
+    n = source.n_rows
+    fair = max(_MIN_PARTITION_ROWS, math.ceil(n / (4 * available.n_slots)))
+    rows = own.rows_partition or max(1, min(_MAX_PARTITION_ROWS, fair, room // prices.write))
+    source = source.regroup(rows)
+    largest = max(source.rows_of_parts, default=0)
+    needed = PROCESS_BYTES + largest * prices.write
+    if needed > available.task_memory:
+        stage = "write" if prices.write >= prices.encode else "encode"
+        what = "row groups" if source.kind == "parquet" else "blocks"
+        raise PlanError(
+            f"needs {format_bytes(needed)} a task at {stage!r}, a task has {format_bytes(available.task_memory)}: the "
+            f"largest partition has {largest:,} rows. Use {what} of at most {max(1, room // prices.write):,} rows, "
+            "fewer threads a worker, or a larger memory limit."
+        )
+    planned = plan_rows(
+        n, source.n_parts, source.schema, bound, policy, own,
+        reads_domains=reads_domains(source, bound), largest=largest, prices=prices,
+    )  # fmt: skip
+    return source, planned
+
+
+def reads_domains(source: Source, bound: Bound) -> bool:
+    """Whether the domains cost a pass over the input."""
+    types = {field.name: field.type for field in source.schema}
+    return needs_pass(bound.quasi_identifiers, types=types, footer=source.footer_summary)
+
+
+def plan_rows(
+    n_records: int | None, n_partitions: int, schema: pa.Schema, bound: Bound, policy: Policy,
+    own: Settings, *, reads_domains: bool, largest: int | None = None, prices: _Prices | None = None,
+) -> Plan:  # fmt: skip
+    """Plan for partitions that are given."""
+    available = resources(own)
+    prices = prices or _Prices(schema, bound, 8)
+    room = _room(available, own)
+    per_partition = largest
+    if largest is None and n_records is not None:
+        per_partition = math.ceil(n_records / max(1, n_partitions))
+    region_rows = own.rows_region or _region_rows(n_records, room, prices, available)
+    levels = (
+        0 if n_records is None else max(0, math.ceil(math.log2(max(1, n_records / region_rows))))
+    )
+    n = n_records or 0
+    regions = max(1, 2**levels) if n_records is not None else 1
+    d = len(bound.quasi_identifiers)
+    code_row = prices.code * d
+    p, held = n_partitions, per_partition or 0
+
+    def task(price: int, rows: int = held, fixed: int = 0) -> int:
+        return PROCESS_BYTES + price * rows + fixed
+
+    region = min(region_rows, n) if n_records is not None else region_rows
+    stages = [
+        Stage("encode", p, n * code_row, task(prices.encode)),
+        Stage("tree", p * levels, n * code_row * levels, task(prices.tree, fixed=own.tree_bytes)),
+        Stage("regroup", p, 2 * n * code_row, task(prices.regroup)),
+        Stage("finish", regions, n * (code_row + prices.answer), task(prices.finish, region)),
+        Stage("write", p, n * (prices.answer + prices.payload), task(prices.write)),
+        Stage("verify", 2 * p, n * (prices.answer + 16), task(prices.verify)),
+    ]
+    if reads_domains:
+        stages.insert(0, Stage("domains", p, n * 8 * d, task(prices.encode)))
+    return Plan(
+        n_records=n_records,
+        n_partitions=p,
+        partition_rows=per_partition,
+        region_rows=region_rows,
+        quasi_identifiers=bound.quasi_identifiers,
+        columns_used=bound.released,
+        columns_dropped=bound.identifiers_dropped,
+        code_bytes=prices.code,
+        passes=levels + 2,
+        stages=tuple(stage for stage in stages if stage.tasks),
+        n_slots=available.n_slots,
+        task_memory=available.task_memory,
+    )
+
+
+def limits_of(planned: Plan) -> Limits:
+    """What bounds the tasks of a run."""
+    own = settings()
+    bins = 1 << (own.tree_bins.bit_length() - 1)
+    return Limits(planned.region_rows, bins, own.tree_bytes)
+
+
+def _room(available: Resources, own: Settings) -> int:
+    """Bytes that rows may take in one task."""
+    room = int(available.task_memory * own.memory_fraction) - PROCESS_BYTES
+    if room < 2**24:
+        raise PlanError(
+            f"a task has {format_bytes(available.task_memory)}, of which {format_bytes(PROCESS_BYTES)} go to the "
+            "process itself. Give each worker at least 512 MiB a thread."
+        )
+    return room
+
+
+def _region_rows(n: int | None, room: int, prices: _Prices, available: Resources) -> int:
+    fits = max(1_000, min(_MAX_REGION_ROWS, room // prices.finish))
+    if n is None or available.n_slots == 1:
+        return fits
+    # A region a core at least, or cores are idle; more only make the last of them shorter.
+    return min(fits, max(_MIN_REGION_ROWS, math.ceil(n / (2 * available.n_slots))))
+
+
+class _Prices:
+    """Bytes a row, by stage."""
+
+    def __init__(self, schema: pa.Schema, bound: Bound, code: int) -> None:
+        d = len(bound.quasi_identifiers)
+        widths = {field.name: _width(field.type) for field in schema}
+        known = sum(widths[name] for name in bound.quasi_identifiers)
+        self.code = code
+        self.payload = sum(widths[name] for name in bound.payload)
+        self.answer = 2 * code * d
+        lanes = n_lanes(d, np.dtype(f"u{code}"))
+        self.encode = known + code * d + 24
+        self.tree = code * d + 4
+        self.regroup = 2 * code * d + 10
+        self.finish = 2 * code * lanes + 2 * code * d + 40
+        labels = 16 * d
+        self.write = 2 * self.payload + self.answer + labels + _WRITER_BYTES
+        self.verify = labels + 48
+
+
+def _width(type_: pa.DataType) -> int:
+    try:
+        return max(1, int(type_.bit_width) // 8)
+    except ValueError:  # text and nested types have no fixed width
+        return _TEXT_BYTES
+
+
+def _code_bytes(source: Source, bound: Bound) -> int:
+    """Bytes of a code, as far as the footers tell; text is expected to have fewer than 65,536 labels."""
+    sizes = []
+    for name in bound.quasi_identifiers:
+        type_ = source.schema.field(name).type
+        summary = source.footer_summary(name)
+        if pa.types.is_floating(type_):
+            sizes.append(8)
+        elif summary is not None:
+            sizes.append(domain_of(name, summary).code_dtype.itemsize)
+        else:
+            sizes.append(2 if _width(type_) == _TEXT_BYTES else 4)
+    return max(sizes)
