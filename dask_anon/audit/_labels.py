@@ -20,7 +20,7 @@ from dask_anon.audit.manifest import ReleasedColumn
 from dask_anon.engine.execute import compute
 from dask_anon.errors import AnonError
 from dask_anon.hierarchy import parse_label
-from dask_anon.hierarchy._types import type_from_name
+from dask_anon.hierarchy._types import kind_of, type_from_name
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,18 @@ def _unreadable(array: pa.Array, kind: pa.DataType, known: dict[str, bool]) -> i
     good = _quick_look(texts, kind)
     if texts.null_count:
         good |= np.asarray(texts.is_null().to_numpy(zero_copy_only=False))
-    for i in np.flatnonzero(~good):
-        text = texts[int(i)].as_py()
-        if text not in known:
-            if len(known) > 200_000:
-                known.clear()
-            known[text] = _can_be_read(text, kind)
-        good[i] = known[text]
-    if good.all():
+    rest = np.flatnonzero(~good)
+    if not len(rest):
         return 0
+    asked = texts.take(pa.array(rest)).dictionary_encode()
+    if len(known) > 200_000:
+        known.clear()
+    answers = []
+    for text in asked.dictionary.to_pylist():
+        if text not in known:
+            known[text] = _can_be_read(text, kind)
+        answers.append(known[text])
+    good[rest] = np.array(answers, dtype=np.bool_)[asked.indices.to_numpy()]
     if texts is array:
         return int((~good).sum())
     return int((~good[array.indices.drop_null().to_numpy()]).sum())
@@ -138,7 +141,7 @@ def _quick_look(texts: pa.Array, kind: pa.DataType) -> npt.NDArray[np.bool_]:
         else DATE
         if pa.types.is_date32(kind)
         else WORDS
-        if is_text(kind) and not getattr(kind, "ordered", False)
+        if kind_of(kind) == "nominal"
         else None
     )
     if spelling is None:

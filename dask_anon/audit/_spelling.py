@@ -46,7 +46,7 @@ def plainly_good(
 
 @njit(nogil=True, cache=True)
 def _ends_with_missing(data: Bytes, stop: int) -> bool:  # pragma: no cover - compiled
-    for j in range(10):
+    for j in range(10):  # noqa: SIM110 - the compiler knows no generators
         if data[stop - 10 + j] != _TAIL[j]:
             return False
     return True
@@ -162,7 +162,7 @@ def _word(data: Bytes, at: int, stop: int) -> int:  # pragma: no cover - compile
 def _is_missing(data: Bytes, start: int, stop: int) -> bool:  # pragma: no cover - compiled
     if stop - start != 7:
         return False
-    for j in range(7):
+    for j in range(7):  # noqa: SIM110
         if data[start + j] != _TAIL[3 + j]:
             return False
     return True
