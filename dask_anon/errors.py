@@ -1,7 +1,7 @@
 """What can go wrong, as sentences.
 
-Every error says what is wrong, where, what was found and what to do. Column names, counts and positions may
-appear in a message; a value of the data never does.
+Every error says what is wrong, where, what was found and what to do. Column names, counts and
+positions may appear in a message; a value of the data never does.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 class AnonError(Exception):
     """The family: catch this to catch everything that dask_anon raises on purpose.
 
-    The message comes first, so that the error survives the trip from a worker; the parts that a caller
-    may act on are kept as attributes.
+    The message comes first, so that the error survives the trip from a worker; the parts that a
+    caller may act on are kept as attributes.
     """
 
     exit_code = 2

@@ -4,8 +4,9 @@
                                    │
                                    └── anything fails: staging and scratch go, nothing is published
 
-Three directories live beside the output while the job runs, all readable by their owner alone: scratch (codes),
-staging (the release that is not one yet) and the recoding. The release appears whole or not at all.
+Three directories live beside the output while the job runs, all readable by their owner alone:
+scratch (codes), staging (the release that is not one yet) and the recoding. The release appears
+whole or not at all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from dask_anon.audit.count import count_classes
 from dask_anon.audit.manifest import Manifest, ReleasedColumn, ReleasedFile
@@ -98,7 +99,8 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
     Parameters
     ----------
     policy : Policy
-        With `input` and `output`. Columns that it does not name are an error, unless it says otherwise.
+        With `input` and `output`. Columns that it does not name are an error, unless it says
+        otherwise.
     overwrite : bool, default False
         Replace an output that exists; the old one stays until the new one is verified.
 
@@ -115,8 +117,9 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
 
     Notes
     -----
-    Input columns are read at most three times: for the domains where footers do not tell them, for the codes, and
-    (all but the quasi-identifiers) for writing. The driver holds nothing that grows with the records.
+    Input columns are read at most three times: for the domains where footers do not tell them, for
+    the codes, and (all but the quasi-identifiers) for writing. The driver holds nothing that grows
+    with the records.
     """
     policy.check_files()
     assert policy.output is not None
@@ -135,7 +138,7 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
             bound=bound,
             recoding_path=recoding_path,
             target=staging.data,
-            format=_format(policy, source),
+            format=policy.output.format or "parquet",
             compression=settings().parquet_compression,
             region_size=fitted.region_size,
             shuffle_key=(
@@ -153,9 +156,14 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
         manifest = Manifest.build(
             policy=policy.to_manifest(),
             columns=columns,
-            files=[ReleasedFile(path=f"data/{f.name}", sha256=f.sha256, bytes=f.n_bytes, rows=f.n_records) for f in files],
+            files=[
+                ReleasedFile(
+                    path=f"data/{f.name}", sha256=f.sha256, bytes=f.n_bytes, rows=f.n_records
+                )
+                for f in files
+            ],
             counts=counts,
-            data_format=writing.format,
+            data_format=cast(Any, writing.format),
             recoding_sha256=_digest_of(recoding_path),
             seed=policy.seed,
             evaluation=evaluation.to_json(),
@@ -181,11 +189,6 @@ def _scratch(target: Target) -> Iterator[tuple[Any, str]]:
     parent = settings().scratch_directory or target.parent
     with scratch_directory(parent, prefix=f".{target.name}.scratch-") as scratch:
         yield scratch, scratch.file("recoding")
-
-
-def _format(policy: Policy, source: Source) -> Any:
-    assert policy.output is not None
-    return policy.output.format or "parquet"
 
 
 def _columns(bound: Bound, policy: Policy, fitted: Fitted, source: Source) -> list[ReleasedColumn]:
@@ -217,14 +220,14 @@ def _recount(
     data: str, files: list[WrittenFile], columns: list[ReleasedColumn], format: str,
     scratch_dir: str, fitted: Fitted,
 ) -> ClassCounts:  # fmt: skip
-    """Count the classes from what was written, and refuse a release that lost or gained a record."""
+    """Count the classes from what was written; a record lost or gained is an error."""
     released = [n for c in columns if c.role == "quasi-identifier" for n in c.released]
     paths = [f"{data}/{file.name}" for file in files]
     counts = count_classes(paths, released, scratch_dir=scratch_dir)
     if counts.n_records != fitted.recoding.n_records:
         raise VerificationError(
-            f"{counts.n_records:,} records were written of {fitted.recoding.n_records:,} that were read. "
-            "Nothing is published. This is a fault of dask_anon: please report it."
+            f"{counts.n_records:,} records were written of {fitted.recoding.n_records:,} that were "
+            "read. Nothing is published. This is a fault of dask_anon: please report it."
         )
     return counts
 

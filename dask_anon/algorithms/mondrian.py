@@ -5,8 +5,9 @@ The algorithm asks for order statistics and is told them; it never sees a record
     question  ──▶  "the value of rank 499,999 of attribute 2 in this region?"
     answer    ◀──  its value, how many records lie below it, how many up to it
 
-so that the same dozen lines decide for a region whose records lie on a hundred machines. The compiled kernel
-(``dask_anon.kernels.mondrian``) makes the same decisions for a region in memory, and must stay equal to it.
+so that the same dozen lines decide for a region whose records lie on a hundred machines. The
+compiled kernel (``dask_anon.kernels.mondrian``) makes the same decisions for a region in memory,
+and must stay equal to it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ _ALL = int(EVERY_KEY)
 
 @dataclass(frozen=True)
 class Question:
-    """Which value has this rank (from 0) in the region?
+    """Asks which value has this rank (from 0) in the region.
 
-    The value of `attribute`; where `among` is a code, the key among the records that have that code.
+    The value of `attribute`; where `among` is a code, the key among the records that have that
+    code.
     """
 
     attribute: int
@@ -135,8 +137,8 @@ def attribute_order(
 ) -> list[int]:
     """Attributes in the order in which a cut is tried: the widest span first.
 
-    Equal spans keep the order of `priority`; where `distinct` is given, the attribute with more distinct values in
-    the region comes first, then policy order.
+    Equal spans keep the order of `priority`; where `distinct` is given, the attribute with more
+    distinct values in the region comes first, then policy order.
     """
     cuttable = [j for j in priority if spans[j] >= 0]
     if distinct is None:
@@ -183,7 +185,7 @@ class RankSearch:
         """Take the bracket's histogram; the answer once a bin holds a single value."""
         return self._look_into(histogram, self._below)
 
-    def start_from(self, base: int, shift: int, below: int, histogram: Array) -> Rank | None | bool:
+    def start_from(self, base: int, shift: int, below: int, histogram: Array) -> Rank | bool | None:
         """Begin with a bracket that was counted on a guess; False where the guess missed."""
         n_inside = int(histogram.sum())
         if not below <= self.rank < below + n_inside:

@@ -1,7 +1,7 @@
-"""Domains: what values each quasi-identifier takes over the whole table, before anything is encoded.
+"""Domains: what values each quasi-identifier takes in the whole table, before encoding.
 
-Parquet footers tell the bounds of numbers and dates for free, and floats need none; only for what is left are the
-partitions read, once for all columns, and their summaries merged on the workers.
+Parquet footers tell the bounds of numbers and dates for free, and floats need none; only for what
+is left are the partitions read, once for all columns, and their summaries merged on the workers.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def _without_reading(
     column: str, type_: pa.DataType | None, footer: Callable[[str], Summary | None]
 ) -> Domain | None:
     if type_ is not None and pa.types.is_floating(type_):
-        # The image of a float needs no bounds; encoding counts missing values and refuses infinities.
-        return FloatDomain(column, type_, has_missing=True)
+        # The image of a float needs no bounds; encoding counts missing values and refuses
+        # infinities.
+        return FloatDomain.unbounded(column, type_)
     summary = footer(column)
     return None if summary is None else domain_of(column, summary)
 

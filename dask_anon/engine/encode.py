@@ -1,10 +1,11 @@
 """Encode: each quasi-identifier once into small order-preserving integers.
 
-    partition p  ── quasi-identifiers only ──▶  codes.p   (records, attributes) row-major, uint16 | uint32 | uint64
-                                                keys.p    one key a record, where equal values are divided
+    partition p ── quasi-identifiers only ──▶ codes.p   (records, attributes) row-major,
+                                                        uint16 | uint32 | uint64
+                                              keys.p    a key a record, where ties are divided
 
-A task returns what the driver needs and no more: extents, missing values, capped distinct values and a few thousand
-records' codes, on which the tree bases its guesses (never its decisions).
+A task returns what the driver needs and no more: extents, missing values, capped distinct values
+and a few thousand records' codes, on which the tree bases its guesses (never its decisions).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dask_anon.engine.execute import reduce
 from dask_anon.engine.parts import table_of
 from dask_anon.engine.scratch import Scratch
 from dask_anon.errors import DataError
-from dask_anon.hierarchy import Domain
+from dask_anon.hierarchy import Domain, FloatDomain
 from dask_anon.kernels import common
 from dask_anon.kernels.common import Array, Scale
 from dask_anon.kernels.segments import checksum, distinct_up_to
@@ -194,7 +195,8 @@ def scale_of(domains: Sequence[Domain], encoded: Encoded, distinct_cap: int) -> 
             continue  # constant, or no record at all
         if kind[j] == common.DISTINCT:
             s = encoded.distinct[j]
-            n_labels = domains[j].n_codes + (encoded.n_missing[j] > 0) if s is None else len(s)
+            every = _n_labels(domains[j]) + int(encoded.n_missing[j] > 0)
+            n_labels = every if s is None else len(s)
             width[j], offset[j] = n_labels - 1, 1.0
         elif kind[j] == common.FLOAT:
             top[j] = half(encoded.present_high[j])
@@ -210,7 +212,7 @@ def scale_of(domains: Sequence[Domain], encoded: Encoded, distinct_cap: int) -> 
         priority=np.array(priority_of(distinct), np.int64),
         n_codes=np.array(
             [
-                d.n_codes + 1 if k == common.DISTINCT else 0
+                _n_labels(d) + 1 if k == common.DISTINCT else 0
                 for d, k in zip(domains, kind, strict=True)
             ],
             np.int64,
@@ -218,12 +220,22 @@ def scale_of(domains: Sequence[Domain], encoded: Encoded, distinct_cap: int) -> 
     )
 
 
+def _n_labels(domain: Domain) -> int:
+    assert domain.n_codes is not None
+    return domain.n_codes
+
+
 def settled(domains: Sequence[Domain], encoded: Encoded) -> tuple[Domain, ...]:
     """The domains, knowing now which of them have missing values."""
-    return tuple(
-        replace(domain, has_missing=bool(n))
-        for domain, n in zip(domains, encoded.n_missing, strict=True)
-    )
+    return tuple(_settled(domain, encoded, j) for j, domain in enumerate(domains))
+
+
+def _settled(domain: Domain, encoded: Encoded, j: int) -> Domain:
+    has_missing = bool(encoded.n_missing[j])
+    if isinstance(domain, FloatDomain):
+        low, high = int(encoded.low[j]), int(encoded.present_high[j])
+        return domain.bounded(low, high, has_missing=has_missing)
+    return replace(domain, has_missing=has_missing)
 
 
 def refuse_missing(domains: Sequence[Domain], encoded: Encoded) -> None:
@@ -235,6 +247,6 @@ def refuse_missing(domains: Sequence[Domain], encoded: Encoded) -> None:
     ]
     if found:
         raise DataError(
-            f"quasi-identifiers have missing values: {', '.join(found)}. Fill them, or let the policy say "
-            "`missing: {quasi-identifiers: own-value}`."
+            f"quasi-identifiers have missing values: {', '.join(found)}. Fill them, or let the "
+            "policy say `missing: {quasi-identifiers: own-value}`."
         )

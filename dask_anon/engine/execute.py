@@ -1,8 +1,9 @@
 """One stage of work on whatever scheduler the caller has.
 
-A stage is a list of independent tasks. Each is a module-level function with small arguments that publishes what is
-large by write-then-rename and returns what is small, so that a task may run twice without harm. The driver waits
-for the whole stage: that barrier is what makes it safe to delete the files of the stage before.
+A stage is a list of independent tasks. Each is a module-level function with small arguments that
+publishes what is large by write-then-rename and returns what is small, so that a task may run twice
+without harm. The driver waits for the whole stage: that barrier is what makes it safe to delete the
+files of the stage before.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class _Silent:
         pass
 
 
-_progress: ContextVar[Progress] = ContextVar("anon_progress", default=_Silent())
+_SILENT = _Silent()
+_progress: ContextVar[Progress | None] = ContextVar("anon_progress", default=None)
 _counter = itertools.count()
 
 
@@ -62,7 +64,8 @@ def compute(stage: str, calls: Sequence[Call]) -> list[Any]:
     Parameters
     ----------
     stage : str
-        Name of the stage, one word or several joined by a hyphen; the dashboard groups the tasks by it.
+        Name of the stage, one word or several joined by a hyphen; the dashboard groups the tasks by
+        it.
     calls : sequence of (function, *arguments)
         Arguments may be Delayed, such as the partitions of a Dask DataFrame.
     """
@@ -100,7 +103,7 @@ def _holds_tasks(arguments: Sequence[Any]) -> bool:
 
 
 def _run(stage: str, tasks: Sequence[Any], n_tasks: int | None = None) -> list[Any]:
-    progress = _progress.get()
+    progress = _progress.get() or _SILENT
     progress.start(stage, n_tasks or len(tasks))
     try:
         client = current_client()

@@ -1,4 +1,4 @@
-"""One file of a release: written whole, hashed while it is written, free of pandas metadata and of any index."""
+"""One file of a release: written whole, hashed as it is written, without any pandas metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dask_anon.engine.scratch import whole_file
 def write(
     table: pa.Table, target: str, name: str, format: str, compression: str
 ) -> tuple[str, str, int, int]:
-    """Write `table` as `target`/`name` with the ending of its format: name, SHA-256, bytes, rows."""
+    """Write `table` as `target`/`name` plus its ending: name, SHA-256, bytes, rows."""
     name = f"{name}.{format}"
     if "://" in target:
         import fsspec

@@ -1,8 +1,8 @@
 """Finish: each region alone in the compiled kernel, its answers left in segment order.
 
 segments.0[region r] ┐
-segments.1[region r] ├──▶ kernel ──▶ answers.r     bounds of every record's class, one column after the other
-...                  ┘           ──▶ cuts.r, classes.r (Parquet, in the recoding)
+segments.1[region r] ├──▶ kernel ──▶ answers.r            bounds of every record's class
+...                  ┘          └──▶ cuts.r, classes.r    Parquet, in the recoding
 """
 
 from __future__ import annotations

@@ -66,15 +66,17 @@ def fit(data: Any, policy: Policy) -> Recoding:
     Parameters
     ----------
     data : pandas or Dask DataFrame
-        The original. Only quasi-identifiers are read (with ``ties: divide``, all released columns). A Dask frame is
-        computed once for the domains and once for the codes; what comes after works on codes.
+        The original. Only quasi-identifiers are read (with ``ties: divide``, all released columns).
+        A Dask frame is computed once for the domains and once for the codes; what comes after works
+        on codes.
     policy : Policy
         Columns that it does not name are insensitive, unless it says otherwise.
 
     Returns
     -------
     Recoding
-        Says how many passes it took. Its regions lie in a temporary directory that lives as long as it does.
+        Says how many passes it took. Its regions lie in a temporary directory that lives as long as
+        it does.
 
     Raises
     ------
@@ -133,7 +135,7 @@ def fit_parts(
     types: dict[str, pa.DataType],
     footer: Callable[[str], Summary | None],
 ) -> Fitted:
-    """Fit partitions: Readers of files, or Delayed frames. The codes stay in `scratch` for writing."""
+    """Fit partitions: Readers of files, or Delayed frames; `scratch` keeps what writing needs."""
     own = settings()
     columns = bound.quasi_identifiers
     domains = find_domains(parts, columns, types=types, footer=footer)
@@ -205,13 +207,15 @@ def anonymize(data: Any, policy: Policy) -> Any:
     Returns
     -------
     pandas or Dask DataFrame
-        As `data`, its rows in order and with their index. A Dask frame is fitted now and applied lazily.
+        As `data`, its rows in order and with their index. A Dask frame is fitted now and applied
+        lazily.
 
     Examples
     --------
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [23, 23, 24, 25], "salary": [50, 55, 52, 51]})
-    >>> policy = Policy(columns={"age": "quasi-identifier"}, privacy=[{"model": "k-anonymity", "k": 2}])
+    >>> policy = Policy(columns={"age": "quasi-identifier"}, privacy=[{"model": "k-anonymity", "k":
+    2}])
     >>> anonymize(people, policy)
             age  salary
     0        23      50

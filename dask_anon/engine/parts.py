@@ -1,4 +1,4 @@
-"""The rows of a partition as an Arrow table, wherever they come from: a reader of files, or a pandas frame."""
+"""The rows of a partition as an Arrow table: from a reader of files, or from a pandas frame."""
 
 from __future__ import annotations
 

@@ -98,11 +98,12 @@ class Plan:
         rows = "unknown" if self.n_records is None else f"{self.n_records:,}"
         lines = [
             f"rows           {rows} in {self.n_partitions:,} partitions",
-            f"columns        {len(self.quasi_identifiers)} quasi-identifiers, {len(self.columns_used)} read, "
-            f"{len(self.columns_dropped)} dropped",
+            f"columns        {len(self.quasi_identifiers)} quasi-identifiers, "
+            f"{len(self.columns_used)} read, {len(self.columns_dropped)} dropped",
             f"codes          {self.code_bytes * 8} bits each, read in {self.passes} passes",
             f"tasks          {self.n_tasks:,}, {self.n_slots} at a time",
-            f"memory         {format_bytes(self.peak_memory)} of {format_bytes(self.task_memory)} a task",
+            f"memory         {format_bytes(self.peak_memory)} a task, "
+            f"of {format_bytes(self.task_memory)}",
             "",
             f"{'stage':<10}{'tasks':>8}{'moved':>13}{'memory a task':>16}",
         ]
@@ -135,8 +136,8 @@ def plan(data: Any, policy: Policy | None = None) -> Plan:
 
     Notes
     -----
-    O(files): Parquet footers and schemas are read. CSV files have no footer: they are scanned once for their rows
-    and types. A Dask DataFrame is never computed.
+    O(files): Parquet footers and schemas are read. CSV files have no footer: they are scanned once
+    for their rows and types. A Dask DataFrame is never computed.
     """
     if isinstance(data, Policy):
         if data.input is None:
@@ -163,7 +164,11 @@ def open_input(policy: Policy) -> tuple[Source, Bound]:
     """Open the input that a policy names, and give its columns their roles."""
     given = policy.input
     assert given is not None
-    options = {"format": given.format, "delimiter": given.delimiter, "encoding": given.encoding}
+    options: dict[str, Any] = {
+        "format": given.format,
+        "delimiter": given.delimiter,
+        "encoding": given.encoding,
+    }
     # Roles first: a large CSV need not be scanned to find that a column's name is mistyped.
     bound = policy.bind(column_names(given.path, **options), default_role="error")
     types = {name: column.type for name, column in policy.columns.items() if column.type}
@@ -195,9 +200,10 @@ def plan_source(source: Source, bound: Bound, policy: Policy) -> tuple[Source, P
         stage = "write" if prices.write >= prices.encode else "encode"
         what = "row groups" if source.kind == "parquet" else "blocks"
         raise PlanError(
-            f"needs {format_bytes(needed)} a task at {stage!r}, a task has {format_bytes(available.task_memory)}: the "
-            f"largest partition has {largest:,} rows. Use {what} of at most {max(1, room // prices.write):,} rows, "
-            "fewer threads a worker, or a larger memory limit."
+            f"needs {format_bytes(needed)} a task at {stage!r}, a task has "
+            f"{format_bytes(available.task_memory)}: the largest partition has {largest:,} rows. "
+            f"Use {what} of at most {max(1, room // prices.write):,} rows, fewer threads a worker, "
+            "or a larger memory limit."
         )
     planned = plan_rows(
         n, source.n_parts, source.schema, bound, policy, own,
@@ -214,7 +220,8 @@ def reads_domains(source: Source, bound: Bound) -> bool:
 
 def plan_rows(
     n_records: int | None, n_partitions: int, schema: pa.Schema, bound: Bound, policy: Policy,
-    own: Settings, *, reads_domains: bool, largest: int | None = None, prices: _Prices | None = None,
+    own: Settings, *, reads_domains: bool,
+    largest: int | None = None, prices: _Prices | None = None,
 ) -> Plan:  # fmt: skip
     """Plan for partitions that are given."""
     available = resources(own)
@@ -275,8 +282,9 @@ def _room(available: Resources, own: Settings) -> int:
     room = int(available.task_memory * own.memory_fraction) - PROCESS_BYTES
     if room < 2**24:
         raise PlanError(
-            f"a task has {format_bytes(available.task_memory)}, of which {format_bytes(PROCESS_BYTES)} go to the "
-            "process itself. Give each worker at least 512 MiB a thread."
+            f"a task has {format_bytes(available.task_memory)}, of which "
+            f"{format_bytes(PROCESS_BYTES)} go to the process itself. "
+            "Give each worker at least 512 MiB a thread."
         )
     return room
 
@@ -317,7 +325,7 @@ def _width(type_: pa.DataType) -> int:
 
 
 def _code_bytes(source: Source, bound: Bound) -> int:
-    """Bytes of a code, as far as the footers tell; text is expected to have fewer than 65,536 labels."""
+    """Bytes of a code, as far as footers tell; text is taken to have less than 65,536 labels."""
     sizes = []
     for name in bound.quasi_identifiers:
         type_ = source.schema.field(name).type

@@ -1,11 +1,11 @@
 """Regroup: the codes of a region come together, and nothing else moves.
 
-    partition p ──counting sort──▶ segments.p   | region 0 | region 1 | ...      codes, records in their order
-                                   keys of segments.p, where ties are divided
-                                   regions.p    region of every record, in its own order
+    partition p ──counting sort──▶ segments.p       | region 0 | region 1 | ...   codes
+                                   segment-keys.p   likewise, where ties are divided
+                                   regions.p        region of every record, in its own order
 
-A record's place in its segment follows from `regions.p`, so no record id travels, and answers that are written in
-segment order find back.
+A record's place in its segment follows from `regions.p`, so no record id travels, and answers that
+are written in segment order find back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What there is to work with: how many tasks run at once, and the memory that one of them may use."""
+"""What there is to work with: tasks that run at once, and the memory that one of them may use."""
 
 from __future__ import annotations
 

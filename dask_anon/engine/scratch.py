@@ -1,8 +1,8 @@
 """Where the stages of a run leave their codes for each other.
 
-Every worker sees the directory. A file appears whole or not at all (write, then rename), so a task that is run twice,
-or half, does no harm; only the driver deletes, after a stage is complete. Codes are data about people: the directory
-is readable by its owner alone and goes away with the run.
+Every worker sees the directory. A file appears whole or not at all (write, then rename), so a task
+that is run twice, or half, does no harm; only the driver deletes, after a stage is complete. Codes
+are data about people: the directory is readable by its owner alone and goes away with the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Scratch:
         """Write arrays one after the other; the file appears when it is complete."""
         with whole_file(self.file(name)) as temporary, open(temporary, "wb") as file:
             for array in arrays:
-                file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+                file.write(np.ascontiguousarray(array).data.cast("B"))
 
     def read(self, name: str, dtype: Any, count: int = -1, offset: int = 0) -> Array:
         """Read `count` elements from byte `offset` on.

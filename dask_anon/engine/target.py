@@ -4,8 +4,8 @@
     <parent>/<name>/                  the same                                  once it is verified
     <parent>/<name>.recoding/         what `fit` learned, beside it and not inside
 
-On a local or shared file system the rename is atomic. An object store has none: there the files are moved and the
-manifest last, so that what has a manifest is whole.
+On a local or shared file system the rename is atomic. An object store has none: there the files are
+moved and the manifest last, so that what has a manifest is whole.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class Target:
         for path in (self.path, self.recoding_path):
             if self._exists(path) and not self._overwrite:
                 raise OutputError(
-                    f"the output {path!r} exists already. Choose another output, or replace it with --overwrite."
+                    f"the output {path!r} exists already. "
+                    "Choose another output, or replace it with --overwrite."
                 )
 
     @contextmanager

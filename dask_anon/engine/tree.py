@@ -2,11 +2,12 @@
 
     all records ──cut age──▶ region ──cut zip──▶ region 0    fits: finished alone by a task
                 │                      └───────▶ region 1
-                └──────────▶ region ───────────▶ region 2    no cut is allowed: already an equivalence class
+                └──────────▶ region ───────────▶ region 2    no cut is allowed: already a class
 
-One pass a level reads the codes of every partition once and brings back counts, extents and histograms of a bracket
-in which a sample expects the medians. Where the guess misses or a bin holds several values, a further pass narrows it:
-medians are exact, the sample decides how many passes there are and nothing else.
+One pass a level reads the codes of every partition once and brings back counts, extents and
+histograms of a bracket in which a sample expects the medians. Where the guess misses or a bin holds
+several values, a further pass narrows it: medians are exact, the sample decides how many passes
+there are and nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -124,7 +126,7 @@ Search = Generator[Question, Rank, Cut | None]
 
 
 def grow(coding: Coding, encoded: Encoded, scale: Scale, ask: Ask, limits: Limits) -> Top:
-    """Cut until every region has at most `limits.region_rows` records or is an equivalence class."""
+    """Cut until every region has at most `limits.region_rows` records or is a class."""
     top = Top(n_records=[encoded.total])
     sample = _Sample(encoded.sample)
     level = [0]
@@ -152,7 +154,7 @@ class _Sample:
         self._rows = {0: rows}
 
     def bracket(self, node: int, j: int, low: int, high: int, bins: int) -> tuple[int, int]:
-        """Base and shift of `bins` bins around where attribute `j` has its median, by the sample."""
+        """Base and shift of `bins` bins around the median of attribute `j`, by the sample."""
         values = np.sort(self._rows[node][:, j])
         n = len(values)
         if high - low >= bins and n >= 32:
@@ -270,9 +272,7 @@ class _Survey:
         """Distinct labels of every region and attribute."""
         seen = self._seen()
         starts = self.label_start
-        return np.array(
-            [[row[a:b].sum() for a, b in zip(starts[:-1], starts[1:], strict=True)] for row in seen]
-        )
+        return np.array([[row[a:b].sum() for a, b in pairwise(starts)] for row in seen])
 
     def _seen(self) -> Array:
         return np.unpackbits(self.seen, axis=1, count=int(self.label_start[-1]))
@@ -345,7 +345,7 @@ def _merge_surveys(results: list[_Survey]) -> _Survey:
 
 
 class _Answers:
-    """Answers the regions' questions: from the survey's brackets, else by passes shared by all that ask."""
+    """Answers the regions' questions: from the survey's brackets, else by shared passes."""
 
     def __init__(
         self,
@@ -401,7 +401,7 @@ class _Answers:
             int(found.below[s, j]),
             found.histogram[s, j],
         )
-        return search, answer or None
+        return search, answer if isinstance(answer, Rank) else None
 
     def _pass(self, asked: dict[int, tuple[Question, RankSearch]]) -> Array:
         m = self._routing.n_slots

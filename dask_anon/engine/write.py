@@ -1,11 +1,12 @@
-"""Label and write: bounds go back to the records' own partitions, and only now are the other columns read.
+"""Label and write: bounds return to the records' partitions, and only now are other columns read.
 
     answers.r ──segment of partition p──▶ bounds in segment order ──places──▶ labels ┐
-    input part p ── other columns ─────────────────────────────────────────────────  ┴─▶ part-XXXXX.parquet
+    input part p ── other columns ─────────────────────────────────────────────────  ┴─▶ part-
+    XXXXX.parquet
 
-Rows of a written part are permuted with the labels in one gather, and the parts among themselves: the order of the
-rows would re-identify. The permutation depends on the seed and on the original data, so that nobody who holds the
-release alone can undo it.
+Rows of a written part are permuted with the labels in one gather, and the parts among themselves:
+the order of the rows would re-identify. The permutation depends on the seed and on the original
+data, so that nobody who holds the release alone can undo it.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def _write(
     place = places(writing.coding, p, offsets)
     if payload.num_rows != len(place):
         raise DataError(
-            f"partition {p} had {len(place):,} rows when it was encoded and {payload.num_rows:,} when it was "
-            "written. The input changed during the run; run again."
+            f"partition {p} had {len(place):,} rows when it was encoded and {payload.num_rows:,} "
+            "when it was written. The input changed during the run; run again."
         )
     if writing.shuffle_key is not None:
         order = _generator(writing.shuffle_key, f"rows of {name}").permutation(len(place))

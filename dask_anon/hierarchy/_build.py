@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from dask_anon.errors import DataError
-from dask_anon.hierarchy._domain import Domain, FloatDomain, IntegerDomain
+from dask_anon.hierarchy._domain import Domain, FloatDomain, IntegerDomain, infinities
 from dask_anon.hierarchy._labelled import NominalDomain, OrdinalDomain
 from dask_anon.hierarchy._summary import Summary
 from dask_anon.hierarchy._types import type_from_name
@@ -29,12 +29,7 @@ def domain_of(column: str, summary: Summary) -> Domain:
     has_missing = summary.n_missing is None or summary.n_missing > 0
     if summary.kind in _KINDS:
         if summary.n_infinite:
-            raise DataError(
-                f"column {column!r} has {summary.n_infinite} infinite values. Replace them by "
-                "missing values or by a largest number.",
-                column=column,
-                n_infinite=summary.n_infinite,
-            )
+            raise infinities(column, summary.n_infinite)
         kind = _KINDS[summary.kind]
         return kind(column, summary.type, has_missing, summary.minimum, summary.maximum)
     labels = summary.labels if summary.labels is not None else pa.array([], pa.string())

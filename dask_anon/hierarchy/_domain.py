@@ -250,6 +250,24 @@ class FloatDomain(Domain):
     kind = "float"
     span_kind = "float"
 
+    @classmethod
+    def unbounded(cls, column: str, type_: pa.DataType) -> FloatDomain:
+        """Every finite number: codes need no bounds, so that nothing has to be read for them."""
+        largest = float(np.finfo(np.float64).max)
+        return cls(column, type_, True, -largest, largest)
+
+    def bounded(self, low: int, high: int, *, has_missing: bool) -> FloatDomain:
+        """The domain with the extents that encoding found, as codes; none where low > high."""
+        if low > high:
+            return FloatDomain(self.column, self.type, has_missing, None, None)
+        minimum, maximum = self.numbers(np.array([low, high], np.uint64)).tolist()
+        return FloatDomain(self.column, self.type, has_missing, minimum, maximum)
+
+    def _refuse_outside(self, n_outside: int) -> None:
+        if self.maximum == float(np.finfo(np.float64).max) and n_outside:
+            raise infinities(self.column, n_outside)
+        super()._refuse_outside(n_outside)
+
     @property
     def n_codes(self) -> None:
         return None
@@ -302,6 +320,16 @@ class FloatDomain(Domain):
 
     def describe(self) -> dict[str, Any]:
         return self._described() | {"minimum": self.minimum, "maximum": self.maximum}
+
+
+def infinities(column: str, n: int) -> DataError:
+    """The error for infinite values."""
+    return DataError(
+        f"column {column!r} has {n} infinite values. Replace them by missing values or by a "
+        "largest number.",
+        column=column,
+        n_infinite=n,
+    )
 
 
 def float_image(numbers: NDArray[np.float64], out: Codes) -> None:

@@ -1,16 +1,14 @@
 """What every kernel shares: how they are compiled, the code table, and the span of an attribute.
 
-Codes are unsigned integers that keep the order of the values (``dask_anon.hierarchy``). How far two codes lie apart
-depends on the kind of the attribute:
+Codes are unsigned integers that keep the order of the values (``dask_anon.hierarchy``). How far two
+codes lie apart depends on the kind of the attribute:
 
-    DIFFERENCE  numbers, dates, ordered categories: the difference of the codes; a missing value lies one step past
-                the maximum
-    FLOAT       floats: the difference of the values whose order-preserving image the codes are; a missing value lies
-                at the maximum
+    DIFFERENCE  numbers, dates, ordered categories: the difference of the codes; a missing value
+                lies one step past the maximum
+    FLOAT       floats: the difference of the values whose order-preserving image the codes are;
+                a missing value lies at the maximum
     DISTINCT    nominal values: the distinct labels covered
 """
-
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
@@ -140,7 +138,7 @@ def record_numbers(table: Array) -> Array:
 
 @compiled
 def fill_table(rows, n_attributes, table, first):
-    """Copy compact codes (records, attributes) into `table` from record `first` on, and number the records."""
+    """Copy compact codes (records, attributes) into `table` from record `first` on."""
     lanes = uintp(table.shape[1])
     for i in range(rows.shape[0]):
         at = uintp(first + i)

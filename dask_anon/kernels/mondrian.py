@@ -1,21 +1,19 @@
-"""Mondrian over one region in memory: depth first, an explicit stack, a stable partition between two tables.
+"""Mondrian over one region in memory: depth first, by stable partitions between two tables.
 
     table A  |  region ............ |      cut      table B  |  <= threshold  |  > threshold  |
                                       ──────────▶               next region      on the stack
 
-A cut moves whole records, so that a child is contiguous; its extents are taken in one pass right after, and those of
-a final region are its released bounds for free. The regions come out in the order of the tree, left before right, so
-that the number of an equivalence class depends on nothing but the records.
+A cut moves whole records, so that a child is contiguous; its extents are taken in one pass right
+after, and those of a final region are its released bounds for free. The regions come out in the
+order of the tree, left before right, so that the number of an equivalence class depends on nothing
+but the records.
 
 LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import int64, uint64, uintp
@@ -140,7 +138,8 @@ def mondrian(
         common.record_numbers(table), common.record_numbers(other),
         np.empty(0, np.uint64) if keys is None else keys,
         k, ties, region_ties, distinct_cap,
-        scale.kind, scale.width, scale.offset, scale.missing, scale.top, scale.priority, scale.n_codes,
+        scale.kind, scale.width, scale.offset, scale.missing, scale.top,
+        scale.priority, scale.n_codes,
         attribute, threshold, key, right, start, stop, in_other, low, high,
     )  # fmt: skip
     of_record = np.empty(n, np.uint32)
@@ -169,7 +168,8 @@ def _cut_all(
     d = kind.size
     per_record = uintp(table.shape[1] // LANES)
     depth = 256
-    # The stack: where a region lies, in which table, the node whose right child it is, its extents (2 rows a block).
+    # The stack: where a region lies, in which table, the node whose right child it is, its extents
+    # (2 rows a block).
     region = np.empty((depth, 4), np.int64)
     extents = np.empty((depth * 2 * int64(per_record), LANES), table.dtype)
     scratch = np.empty(table.shape[0] + 1, table.dtype)
@@ -284,7 +284,7 @@ def _widest_first(
     kind, width, offset, missing, top, priority, spans, order,
     region_ties, distinct_cap, scratch,
 ):  # fmt: skip
-    """Attributes that can be cut, the widest span first, equal spans by priority; returns how many."""
+    """Attributes that can be cut, widest span first, equal spans by priority; their number."""
     n_tried = 0
     for p in range(priority.size):
         j = priority[p]
@@ -318,7 +318,7 @@ def _labels_seen(table, start, stop, j, seen, first, stamp):
 
 @compiled
 def _order_ties(table, start, stop, spans, order, n_tried, distinct_cap, scratch):
-    """Among equal spans, the attribute with more distinct values in the region first, then policy order."""
+    """Among equal spans, attributes with more distinct values in the region first."""
     counts = np.zeros(n_tried, np.int64)
     first = 0
     while first < n_tried:
@@ -352,9 +352,10 @@ def _distinct(table, start, stop, j, scratch):
 
 @compiled
 def _divided(table, numbers, keys, start, stop, j, median, below, up_to, k):
-    """Where to cut between records equal to the median, ordered by their keys: records to the left, threshold, key.
+    """Where to cut records equal to the median, by their keys: records to the left, threshold, key.
 
-    The cut is that of the lower median of the pairs (code, key): up to it if that is allowed, else below it.
+    The cut is that of the lower median of the pairs (code, key): up to it if that is allowed, else
+    below it.
     """
     n = stop - start
     wanted = ((n - 1) >> 1) + 1 - below
@@ -385,7 +386,7 @@ def _divided(table, numbers, keys, start, stop, j, median, below, up_to, k):
 
 @compiled
 def _partition(blocks, table, target, start, stop, n_left, j, threshold, per_record):
-    """Move records <= threshold to the front of target[start:stop], the others behind them, each in order."""
+    """Move records <= threshold to the front of target[start:stop], the others behind them."""
     left, right, one, lane = uintp(start), uintp(start + n_left), uintp(1), uintp(j)
     if per_record == one:
         for i in range(uintp(start), uintp(stop)):

@@ -1,10 +1,9 @@
-"""Bring the codes of a region together, and the answers back: stable counting sorts, so that no row id ever moves.
+"""Bring the codes of a region together, and the answers back, by stable counting sorts.
 
-partition p   r0 r1 r2 r3 r4 ...      segment file p   | region 0: r1 r4 | region 1: r0 r2 | ...
-region of     1  0  1  2  0  ...      a record's place follows from the regions of the records before it
+partition p   r0 r1 r2 r3 r4 ...     segment file p   | region 0: r1 r4 | region 1: r0 r2 | ...
+region of     1  0  1  2  0  ...     a record's place follows from the records before it, so
+that no record id ever moves
 """
-
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from dask_anon.kernels.common import compiled
 
 @compiled
 def offsets_of(regions, offsets):
-    """offsets[r] = records in regions before `r`; offsets[-1] = all. Negative regions are left out."""
+    """offsets[r] = records in regions before `r`; offsets[-1] = all of them."""
     offsets[:] = 0
     for i in range(regions.size):
         if regions[i] >= 0:
@@ -26,7 +25,7 @@ def offsets_of(regions, offsets):
 
 @compiled
 def places_of(regions, offsets, places):
-    """places[i] = where record `i` stands when records are sorted by region, in order within a region."""
+    """places[i] = where record `i` stands when records are sorted by region, stably."""
     upcoming = offsets.copy()
     for i in range(regions.size):
         if regions[i] >= 0:
@@ -54,7 +53,7 @@ def take(values, places, out):
 
 @compiled
 def checksum(rows, seed):
-    """Two sums over hashes of the records (order does not matter), and nothing about any one of them."""
+    """Two sums over hashes of the records: their order does not matter."""
     first, second = uint64(0), uint64(0)
     for i in range(rows.shape[0]):
         h = uint64(seed)
@@ -67,7 +66,7 @@ def checksum(rows, seed):
 
 @compiled
 def mix(x):
-    """Spread the bits of a 64-bit integer: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
+    """Spread the bits of an integer: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -76,7 +75,7 @@ def mix(x):
 
 @compiled
 def distinct_up_to(rows, j, cap, table, taken, found):
-    """The distinct codes of attribute `j` into `found`; how many, or cap + 1 when there are more than `cap`.
+    """The distinct codes of attribute `j` into `found`; how many, cap + 1 if more than `cap`.
 
     `table` and `taken` are a hash table of 2**b places, at least 2 * cap.
     """

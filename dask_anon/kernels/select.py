@@ -1,10 +1,9 @@
 """The lower median of one attribute of a region, with how many records lie below it and up to it.
 
-Three sizes, three ways, one answer: counting ranks for a few records, quickselect on a copied column for a thousand,
-and a histogram of the region's range for more (one pass, and a second over the median's bin where the range is wide).
+Three sizes, three ways, one answer: counting ranks for a few records, quickselect on a copied
+column for a thousand, and a histogram of the region's range for more (one pass, and a second over
+the median's bin where the range is wide).
 """
-
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ _SMALL = 1024
 def lower_median(table, start, stop, j, low, high, scratch, histogram):
     """Lower median of lane `j` over records start..stop, and the numbers of records < and <= it.
 
-    `low` and `high` are the extents of the lane. `scratch` holds at least stop - start codes, `histogram` 2 * BINS
-    counters.
+    `low` and `high` are the extents of the lane. `scratch` holds at least stop - start codes,
+    `histogram` 2 * BINS counters.
     """
     n = stop - start
     rank = (n - 1) >> 1
@@ -52,7 +51,7 @@ def _ranks(values, start, n, value):
 
 @compiled
 def select(values, n, rank):
-    """The value of rank `rank` among values[:n], which it reorders: quickselect by branchless partitions."""
+    """The value of rank `rank` among values[:n], which it reorders: quickselect, branchless."""
     low, high = 0, n - 1
     while high - low > 24:
         a, b, c = values[low], values[(low + high) >> 1], values[high]
@@ -74,7 +73,7 @@ def select(values, n, rank):
 
 @compiled
 def _gather_below(values, low, high, pivot, or_equal):
-    """Move the values < pivot (or <= it) of values[low..high] to the front; where the rest begins."""
+    """Move values < pivot (or <= it) of values[low..high] to the front; where the rest begins."""
     edge = low
     for i in range(low, high + 1):
         value = values[i]
@@ -93,7 +92,8 @@ def _by_histogram(table, start, stop, j, low, high, scratch, histogram, rank):
     n_bins = int64(width >> shift) + 1
     for b in range(2 * n_bins):
         histogram[b] = 0
-    # Two histograms, filled in turn: runs of equal codes would otherwise wait for their own counter.
+    # Two histograms, filled in turn: runs of equal codes would otherwise wait for their own
+    # counter.
     other = uintp(n_bins)
     i, end = uintp(start), uintp(stop)
     while i + uintp(1) < end:

@@ -1,12 +1,11 @@
 """The top of the tree over one partition: route records to regions and take the regions' summaries.
 
-Codes are compact and row-major here, (records, attributes) in one flat array with a block of padding behind it. The
-tree is explicit (both children named), its leaves carry the slot of the region they stand for, or -1 where nobody asks.
-Counts, extents and histograms of partitions merge by adding and comparing, so what the driver decides from them is
-exact however the table is partitioned.
+Codes are compact and row-major here, (records, attributes) in one flat array with a block of
+padding behind it. The tree is explicit (both children named), its leaves carry the slot of the
+region they stand for, or -1 where nobody asks. Counts, extents and histograms of partitions merge
+by adding and comparing, so what the driver decides from them is exact however the table is
+partitioned.
 """
-
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def _leaf_of(codes, first, own_key, attribute, threshold, key, left, right):
 
 @compiled
 def route(codes, n_attributes, keys, tree, slot_of_node, slots):
-    """slots[i] = the slot of the leaf that record i falls into. `keys` is empty where no cut divides ties."""
+    """slots[i] = the slot of the leaf that record i falls into; `keys` may be empty."""
     attribute, threshold, key, left, right = tree
     for i in range(uintp(slots.size)):
         own_key = keys[i] if keys.size else uint64(0)
@@ -47,10 +46,10 @@ def survey(
 ):  # fmt: skip
     """Summaries of every region that has a slot, added to what the arrays hold.
 
-    count (slots,) records; extents (slots x blocks x 2, 8) minima and maxima; present_high (slots, attributes) the
-    highest code that is not missing, where `has_missing`; seen (slots, labels) the labels of nominal attributes;
-    below (slots, attributes) records under the bracket; histogram (slots, attributes, bins) records in the bins
-    ``(code - base) >> shift`` of the bracket.
+    count (slots,) records; extents (slots x blocks x 2, 8) minima and maxima; present_high (slots,
+    attributes) the highest code that is not missing, where `has_missing`; seen (slots, labels) the
+    labels of nominal attributes; below (slots, attributes) records under the bracket; histogram
+    (slots, attributes, bins) records in the bins ``(code - base) >> shift`` of the bracket.
     """
     d = uintp(n_attributes)
     n_blocks = (d + uintp(LANES - 1)) // uintp(LANES)
@@ -82,10 +81,10 @@ def survey(
 def histogram_of(
     codes, n_attributes, slots, keys, attribute, among, by_key, base, shift, histogram
 ):
-    """Records of every slot in the bins ``(value - base) >> shift``, added to histogram (slots, bins).
+    """Records of every slot in the bins ``(value - base) >> shift``, added to `histogram`.
 
-    The value is the code of the slot's `attribute` (-1: the slot is left out); where `by_key`, the key of those
-    records whose code is `among`.
+    The value is the code of the slot's `attribute` (-1: the slot is left out); where `by_key`, the
+    key of those records whose code is `among`.
     """
     d, n_bins = uintp(n_attributes), uintp(histogram.shape[1])
     for i in range(uintp(slots.size)):

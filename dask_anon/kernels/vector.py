@@ -5,12 +5,10 @@ A code table is row-major, each record padded to whole blocks of eight lanes:
     record i   | c0 c1 c2 c3 c4 c5 .. id |        one block of 8 lanes
                '-- one vector load ------'
 
-The compiler does not vectorize row loops with such short trip counts, so these intrinsics emit portable LLVM vector
-instructions, which it lowers for whatever processor there is. They make minima and maxima three to six times faster
-while a region lies in cache.
+The compiler does not vectorize row loops with such short trip counts, so these intrinsics emit
+portable LLVM vector instructions, which it lowers for whatever processor there is. They make minima
+and maxima three to six times faster while a region lies in cache.
 """
-
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
@@ -97,7 +95,8 @@ def widen_extents(typingctx, extents, row, codes, first):
 def extents_of_blocks(typingctx, source, start, stop, stride, extents, row):
     """Minimum and maximum of the blocks start, start + stride, ... < stop (at least one).
 
-    Written to extents[row] and extents[row + 1]. Four pairs of accumulators hide the latency of the comparisons.
+    Written to extents[row] and extents[row + 1]. Four pairs of accumulators hide the latency of the
+    comparisons.
     """
     u = types.uintp
     signature = types.void(source, u, u, u, extents, u)

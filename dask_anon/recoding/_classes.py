@@ -74,7 +74,7 @@ class RegionClasses:
 
 
 def classes_of(rows: Array | None, classes: Classes, scale: Scale) -> RegionClasses:
-    """The classes of a region, from what the kernel found, and its codes where there are nominal attributes."""
+    """The classes of a region; its codes are needed where there are nominal attributes."""
     if rows is not None:
         records = np.argsort(classes.of_record, kind="stable")
         start = np.concatenate([[0], np.cumsum(classes.size)])

@@ -27,7 +27,8 @@ def encode_table(table: pa.Table, domains: Sequence[Domain], dtype: np.dtype[Any
 def record_keys(table: pa.Table, columns: Sequence[str], seed: int) -> Array:
     """A key for every record, from all that is released of it and the seed.
 
-    Equal records have equal keys, whatever partition they are in; nothing else decides who among equals goes where.
+    Equal records have equal keys, whatever partition they are in; nothing else decides who among
+    equals goes where.
     """
     key = np.full(table.num_rows, seed, np.uint64)
     for column in columns:

@@ -93,8 +93,8 @@ def _sets(
 def as_series(array: pa.Array, field: pa.Field, index: pd.Index) -> pd.Series:
     """A released column in pandas; the dtype follows from the field, not from the values.
 
-    Text is ``str`` (Arrow-backed), integers that may be missing are nullable; dates, times and decimals keep
-    their Arrow type.
+    Text is ``str`` (Arrow-backed), integers that may be missing are nullable; dates, times and
+    decimals keep their Arrow type.
     """
     type_ = field.type
     if pa.types.is_dictionary(type_):
@@ -104,7 +104,7 @@ def as_series(array: pa.Array, field: pa.Field, index: pd.Index) -> pd.Series:
     if pa.types.is_integer(type_) and field.nullable:
         # Nullable integers are spelled Int64, UInt8, ...
         name = str(type_).replace("uint", "UInt").replace("int", "Int")
-        values = pd.array(array.to_pandas(integer_object_nulls=True), dtype=name)
+        values: Any = pd.array(array.to_pandas(integer_object_nulls=True), dtype=name)
         return pd.Series(values, index, name=field.name)
     if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
         return pd.Series(array.to_pandas().array, index, name=field.name)
@@ -118,6 +118,6 @@ def as_series(array: pa.Array, field: pa.Field, index: pd.Index) -> pd.Series:
 
 
 def text_dtype() -> Any:
-    """The dtype of released text: what pandas takes for text itself, Arrow-backed before pandas 3."""
+    """The dtype of released text: what pandas itself uses, Arrow-backed before pandas 3."""
     inferred = pd.Series(["x"]).dtype
-    return pd.StringDtype("pyarrow") if inferred == object else inferred
+    return pd.StringDtype("pyarrow") if inferred == np.dtype(object) else inferred

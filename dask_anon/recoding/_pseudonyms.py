@@ -1,7 +1,8 @@
 """Pseudonyms: identifiers replaced by a keyed hash.
 
-Whoever holds the key can link a person's records again, across tables too. That is pseudonymization, not
-anonymization; without the key (a bare hash) anybody who can list the identifiers could do it.
+Whoever holds the key can link a person's records again, across tables too. That is
+pseudonymization, not anonymization; without the key (a bare hash) anybody who can list the
+identifiers could do it.
 """
 
 from __future__ import annotations

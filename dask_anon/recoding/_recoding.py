@@ -2,9 +2,9 @@
 
     record ──encode──▶ codes ──top of the tree──▶ region ──subtree──▶ class ──▶ labels
 
-What `fit` learned is frozen here. The top of the tree is small and in memory; the regions' subtrees and classes stay
-in a directory, written by the tasks that made them, and are read when records fall into them. It belongs to the data
-holder: it says more about the people than the release does.
+What `fit` learned is frozen here. The top of the tree is small and in memory; the regions' subtrees
+and classes stay in a directory, written by the tasks that made them, and are read when records fall
+into them. It belongs to the data holder: it says more about the people than the release does.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class Recoding:
         Returns
         -------
         pandas or Dask DataFrame
-            As `data`: rows in order, with their index; identifiers are dropped or pseudonymized. A Dask frame stays
-            lazy and keeps its divisions.
+            As `data`: rows in order, with their index; identifiers are dropped or pseudonymized. A
+            Dask frame stays lazy and keeps its divisions.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Recoding:
         return found
 
     def _apply_frame(self, frame: pd.DataFrame) -> pd.DataFrame:
-        _same_columns(self.columns, frame.columns)
+        _same_columns(self.columns, list(frame.columns))
         table = table_from_frame(frame, self._needed())
         regions = [
             (records, classes, self._region(region)[1])

@@ -16,8 +16,8 @@ from dask_anon.kernels.vector import LANES
 class CutTree:
     """Cuts from the root down to regions, both children named.
 
-    Records whose (code, key) is <= (threshold, key) go left. A leaf has attribute -1 and the `number` of its region,
-    counted from left to right.
+    Records whose (code, key) is <= (threshold, key) go left. A leaf has attribute -1 and the
+    `number` of its region, counted from left to right.
     """
 
     attribute: Array
