@@ -20,7 +20,8 @@ from dask_anon.errors import AnonError
 COMPRESSIONS = ("snappy", "zstd", "gzip", "lz4", "brotli", "none")
 
 with (Path(__file__).parent / "anon.yaml").open(encoding="utf-8") as _file:
-    dask.config.update_defaults(yaml.safe_load(_file))
+    _DEFAULTS = yaml.safe_load(_file)
+dask.config.update_defaults(_DEFAULTS)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ def settings() -> Settings:
 
 
 def _get(name: str, kind: Callable[[Any], Any], words: str, *, optional: bool = False) -> Any:
-    value = dask.config.get(f"anon.{name}")
+    # A `dask.config.set` that was open when this module was imported takes the defaults that were
+    # registered inside it with it when it closes, so they are kept here as well.
+    default = dask.config.get(f"anon.{name}", config=_DEFAULTS)
+    value = dask.config.get(f"anon.{name}", default)
     if value is None and optional:
         return None
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -58,3 +60,15 @@ def test_every_default_has_a_comment():
     for above, line in pairwise(lines):
         if re.match(r" +[a-z-]+: \S", line):
             assert above.lstrip().startswith("#"), line
+
+
+def test_defaults_outlive_a_block_that_was_open_when_they_were_registered() -> None:
+    program = (
+        "import dask\n"
+        "with dask.config.set({'anon.rows.partition': 5}):\n"
+        "    from dask_anon.config import settings\n"
+        "    assert settings().rows_partition == 5\n"
+        "assert settings().rows_partition is None\n"
+        "assert settings().tree_bins == 512\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
