@@ -148,7 +148,8 @@ def plan(data: Any, policy: Policy | None = None) -> Plan:
         raise AnonError("plan needs a policy beside the data: anon.plan(data, policy).")
     bound = policy.bind([str(c) for c in data.columns], default_role="insensitive")
     n_records = None if hasattr(data, "npartitions") else len(data)
-    schema = pa.Schema.from_pandas(getattr(data, "_meta", data), preserve_index=False)
+    # Types from no rows: what objects hold is looked at where it matters, and told without values.
+    schema = pa.Schema.from_pandas(getattr(data, "_meta", data).iloc[:0], preserve_index=False)
     return plan_rows(
         n_records,
         getattr(data, "npartitions", 1),

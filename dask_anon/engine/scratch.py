@@ -38,7 +38,7 @@ class Scratch:
     def publish(self, name: str, *arrays: Array) -> None:
         """Write arrays one after the other; the file appears when it is complete."""
         with whole_file(self.file(name)) as temporary, open(temporary, "wb") as file:
-            for array in arrays:
+            for array in filter(np.size, arrays):  # a view without bytes cannot be cast
                 file.write(np.ascontiguousarray(array).data.cast("B"))
 
     def read(self, name: str, dtype: Any, count: int = -1, offset: int = 0) -> Array:

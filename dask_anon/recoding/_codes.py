@@ -38,6 +38,9 @@ def record_keys(table: pa.Table, columns: Sequence[str], seed: int) -> Array:
 
 def _hashed(column: pa.ChunkedArray) -> Array:
     """Hashes of values that depend on the value alone, not on how Arrow happens to store it."""
+    if not _has_text(column.type):
+        spelled = np.array([repr(value) for value in column.to_pylist()], object)
+        return pd.util.hash_array(spelled, categorize=False)
     encoded = column.combine_chunks().dictionary_encode() if not _is_dictionary(column) else column
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     text = encoded.dictionary.cast(pa.string()).to_numpy(zero_copy_only=False)
@@ -45,6 +48,13 @@ def _hashed(column: pa.ChunkedArray) -> Array:
     hashes = np.append(pd.util.hash_array(np.asarray(text, object), categorize=False), np.uint64(1))
     at = encoded.indices.fill_null(len(text)).to_numpy(zero_copy_only=False)
     return hashes[at]
+
+
+def _has_text(type_: pa.DataType) -> bool:
+    """Whether Arrow can write every value as text; it cannot for lists, structs, maps and bytes."""
+    value = type_.value_type if pa.types.is_dictionary(type_) else type_
+    is_binary = pa.types.is_binary(value) or pa.types.is_large_binary(value)
+    return not (is_binary or pa.types.is_fixed_size_binary(value) or pa.types.is_nested(value))
 
 
 def _is_dictionary(column: pa.ChunkedArray) -> bool:
