@@ -13,11 +13,18 @@ import pyarrow.parquet as pq
 
 from dask_anon.engine.scratch import whole_file
 
+# Labels come as dictionaries, so that each is written once; this marks them as the text they are.
+# A column of the original may have the same Arrow type and keeps it.
+LABEL = {b"anon": b"label"}
+
 
 def write(
     table: pa.Table, target: str, name: str, format: str, compression: str
 ) -> tuple[str, str, int, int]:
-    """Write `table` as `target`/`name` plus its ending: name, SHA-256, bytes, rows."""
+    """Write `table` as `target`/`name` plus its ending: name, SHA-256, bytes, rows.
+
+    Fields with the metadata ``LABEL`` are text to those who read the file.
+    """
     name = f"{name}.{format}"
     if "://" in target:
         import fsspec
@@ -28,6 +35,9 @@ def write(
         with whole_file(os.path.join(target, name)) as temporary, open(temporary, "wb") as file:
             sink = _write(table, file, format, compression)
     return name, sink.digest.hexdigest(), sink.n_bytes, table.num_rows
+
+
+_DICTIONARY_BYTES = 64 * 2**20
 
 
 class _Hashing:
@@ -64,41 +74,55 @@ def _write(table: pa.Table, file: Any, format: str, compression: str) -> _Hashin
 
 
 def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
-    # Bounds and measurements hardly repeat: a dictionary costs more than it saves. Text does.
-    text = [field.name for field in table.schema if _is_text(field.type)]
-    # Labels come as dictionaries to be written once, and are declared as the text that they are.
+    # Most bounds and measurements hardly repeat: a dictionary costs more than it saves. Text does,
+    # and so do numbers of one byte, which Parquet would store in four.
+    repeating = [field.name for field in table.schema if _repeats(field.type)]
     declared = pa.schema([_declared(field) for field in table.schema])
     metadata = {b"ARROW:schema": base64.b64encode(declared.serialize().to_pybytes())}
-    pq.write_table(
-        table.replace_schema_metadata(metadata),
+    schema = table.schema.remove_metadata()
+    # Before pyarrow 17 nothing can be added to a footer; there the schema that comes first counts.
+    late = hasattr(pq.ParquetWriter, "add_key_value_metadata")
+    if not late:
+        schema = schema.with_metadata(metadata)
+    with pq.ParquetWriter(
         pa.PythonFile(sink, mode="w"),
+        schema,
         compression=compression,
-        use_dictionary=text or False,
-        store_schema=False,
-        row_group_size=max(1, table.num_rows),
-    )
+        use_dictionary=repeating or False,
+        # Past the default of 1 MiB it falls back to plain pages, at five times the cost for readers.
+        dictionary_pagesize_limit=_DICTIONARY_BYTES,
+        store_schema=not late,
+    ) as writer:
+        writer.write_table(table.replace_schema_metadata(schema.metadata), max(1, table.num_rows))
+        if late:
+            writer.add_key_value_metadata(metadata)
 
 
-def _is_text(type_: pa.DataType) -> bool:
+def _repeats(type_: pa.DataType) -> bool:
     return bool(
-        pa.types.is_dictionary(type_)
+        type_ in (pa.int8(), pa.uint8())
+        or pa.types.is_dictionary(type_)
         or pa.types.is_string(type_)
         or pa.types.is_large_string(type_)
     )
 
 
 def _declared(field: pa.Field) -> pa.Field:
-    is_label = field.type == pa.dictionary(pa.int32(), pa.string())
-    return field.with_type(pa.string()) if is_label else field
+    type_ = pa.string() if field.metadata == LABEL else field.type
+    return pa.field(field.name, type_, field.nullable)
 
 
 def _write_csv(table: pa.Table, sink: Any) -> None:
     plain = pa.table(
         [
-            column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+            column.cast(pa.string()) if _is_spelled_out(column.type) else column
             for column in table.columns
         ],
         names=table.column_names,
     )
     options = pa.csv.WriteOptions(quoting_style="needed")
     pa.csv.write_csv(plain, pa.PythonFile(sink, mode="w"), options)
+
+
+def _is_spelled_out(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(type_) or type_ == pa.string_view())

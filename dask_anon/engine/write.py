@@ -22,7 +22,7 @@ import pyarrow as pa
 from dask_anon.engine import files
 from dask_anon.engine.encode import Coding
 from dask_anon.engine.execute import compute
-from dask_anon.engine.finish import answer_types
+from dask_anon.engine.finish import answer_type
 from dask_anon.engine.parts import table_of
 from dask_anon.engine.regroup import places
 from dask_anon.errors import DataError
@@ -40,8 +40,6 @@ class Writing:
     ----------
     target : str
         The directory (or URL) that the files appear in.
-    region_size : int64 array
-        Records of every region.
     shuffle_key : bytes or None
         What permutations are made from; None keeps the order.
     """
@@ -53,7 +51,6 @@ class Writing:
     target: str
     format: str
     compression: str
-    region_size: Array
     shuffle_key: bytes | None
 
 
@@ -118,14 +115,17 @@ def _assembled(
     writing: Writing, payload: pa.Table, offsets: Array, starts: Array, place: Array
 ) -> pa.Table:
     bound, domains = writing.bound, {d.column: d for d in writing.coding.domains()}
-    answers = _Answers(writing, offsets, starts)
+    answers = _Answers(writing, offsets, starts, place)
     fields, arrays = [], []
     for name in bound.released:
         if name in domains:
             j = bound.quasi_identifiers.index(name)
-            records = answers.of(j, domains[name], place)
+            records = answers.of(j, domains[name])
             shown = released(domains[name], writing.policy.format_of(name), records)
-            fields += shown.fields
+            fields += [
+                field.with_metadata(files.LABEL) if pa.types.is_dictionary(field.type) else field
+                for field in shown.fields
+            ]
             arrays += shown.arrays
         elif name in bound.identifiers_pseudonymized:
             hidden = pseudonyms(payload.column(name), writing.policy.key_of(name))
@@ -138,44 +138,39 @@ def _assembled(
 
 
 class _Answers:
-    """The answers for one partition, read column by column."""
+    """The answers for one partition, in the order in which its rows are written."""
 
-    def __init__(self, writing: Writing, offsets: Array, starts: Array) -> None:
-        self._writing, self._offsets, self._starts = writing, offsets, starts
-        self._types = answer_types(writing.coding.domains())
+    def __init__(self, writing: Writing, offsets: Array, starts: Array, place: Array) -> None:
+        self._writing, self._place = writing, place
         self._regions = [int(r) for r in np.flatnonzero(np.diff(offsets))]
-
-    def of(self, j: int, domain: Domain, place: Array) -> OrderedBounds | RecordSets:
-        """Bounds of attribute `j` for the records that stand at `place`."""
-        if domain.kind == "nominal":
-            return self._sets(j, domain, place)
-        low, high, *missing = (self._column(j, c)[place] for c in range(len(self._types[j])))
-        return OrderedBounds(
-            low.astype(domain.code_dtype, copy=False),
-            high.astype(domain.code_dtype, copy=False),
-            missing[0] if missing else np.zeros(0, np.bool_),
-        )
-
-    def _sets(self, j: int, domain: Domain, place: Array) -> RecordSets:
-        of_record = self._column(j, 0).astype(np.int64)
-        texts, n_texts = [pa.array([], pa.string())], 0
+        self._begins = offsets
+        dtype = answer_type(writing.coding.domains())
+        segments = np.empty(int(offsets[-1]), dtype)
         for r in self._regions:
-            sets = load_sets(self._writing.recoding_path, r, j)
-            texts.append(set_labels(domain, *sets))
-            of_record[self._offsets[r] : self._offsets[r + 1]] += n_texts
-            n_texts += len(texts[-1])
-        return RecordSets(of_record[place], pa.concat_arrays(texts))
-
-    def _column(self, j: int, c: int) -> Array:
-        """One column of the answers to attribute `j`, in segment order."""
-        dtype = self._types[j][c]
-        before = sum(d.itemsize for types in self._types[:j] for d in types)
-        before += sum(d.itemsize for d in self._types[j][:c])
-        column = np.empty(int(self._offsets[-1]), dtype)
-        for r in self._regions:
-            start, stop = int(self._offsets[r]), int(self._offsets[r + 1])
-            at = int(self._writing.region_size[r]) * before + int(self._starts[r]) * dtype.itemsize
-            column[start:stop] = self._writing.coding.scratch.read(
-                f"answers.{r}", dtype, stop - start, at
+            begin, end = int(offsets[r]), int(offsets[r + 1])
+            segments[begin:end] = writing.coding.scratch.read(
+                f"answers.{r}", dtype, end - begin, int(starts[r]) * dtype.itemsize
             )
-        return column
+        self._answers = segments.take(place)
+
+    def of(self, j: int, domain: Domain) -> OrderedBounds | RecordSets:
+        """Bounds of attribute `j`."""
+        if domain.kind == "nominal":
+            return self._sets(j, domain)
+        low, high = (
+            self._answers[f"{end}_{j}"].astype(domain.code_dtype) for end in ("low", "high")
+        )
+        missing = self._answers[f"missing_{j}"] if domain.has_missing else np.zeros(0, np.bool_)
+        return OrderedBounds(low, high, missing)
+
+    def _sets(self, j: int, domain: Domain) -> RecordSets:
+        texts, n_texts = [pa.array([], pa.string())], 0
+        # Sets are numbered by region; those of the regions before come first.
+        shift = np.zeros(len(self._begins) - 1, np.int64)
+        for r in self._regions:
+            texts.append(set_labels(domain, *load_sets(self._writing.recoding_path, r, j)))
+            shift[r] = n_texts
+            n_texts += len(texts[-1])
+        region = np.searchsorted(self._begins, self._place, side="right") - 1
+        of_record = self._answers[f"set_{j}"] + shift[region]
+        return RecordSets(of_record, pa.concat_arrays(texts))
