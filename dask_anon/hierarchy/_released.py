@@ -77,6 +77,8 @@ def released_arrays(
     if domain.kind == "nominal":
         raise TypeError("a nominal column is released as sets: see set_labels")
     valid: Mask | None = lo <= hi
+    if domain.n_codes == 0:  # no code is below the missing one, so that lo > hi cannot say it
+        valid = np.zeros(len(lo), np.bool_)
     if valid is not None and valid.all():
         valid = None
     if format == "interval":
