@@ -22,8 +22,10 @@ from dask_anon.hierarchy._types import UNITS, is_text
 
 MISSING = "missing"
 
-# Seconds since 1970 of 0001-01-03 and 9999-12-30: a day of room on both sides for time zones.
-_FIRST, _LAST = -62_135_424_000, 253_402_128_000
+# Seconds since 1970 of the first and the last second of the calendar, 0001-01-01 and 9999-12-31.
+# Both days are in use, for "always" and "until further notice".
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+_DAY = 86_400
 _NEEDS_QUOTES = rf'[,{{}}\[\]|"\x00-\x1f\x7f]|^$|^{MISSING}$'
 _FIXED_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
@@ -56,11 +58,13 @@ def _date_text(array: pa.Array) -> pa.Array:
     type_ = array.type
     raw = array.view(pa.int32() if pt.is_date32(type_) else pa.int64())
     per_second = 1000 if pt.is_date64(type_) else UNITS.get(getattr(type_, "unit", ""), 1)
-    first, last = (_FIRST * per_second, _LAST * per_second)
+    # Local time in a zone may be on the day before or after.
+    margin = 2 * _DAY if getattr(type_, "tz", None) else 0
+    first, last = (_FIRST + margin) * per_second, (_LAST - margin) * per_second
     if pt.is_date32(type_):
-        first, last = (_FIRST // 86_400, _LAST // 86_400)
+        first, last = _FIRST // _DAY, _LAST // _DAY
     # Nanoseconds cover the years 1677 to 2262 only; a day of room there as well.
-    room = 86_400 * per_second
+    room = _DAY * per_second
     first, last = max(first, -(2**63) + room), min(last, 2**63 - 1 - room)
     if pt.is_date32(type_):
         first, last = max(first, -(2**31)), min(last, 2**31 - 1)
