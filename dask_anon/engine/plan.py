@@ -22,6 +22,7 @@ import pyarrow as pa
 from dask.utils import format_bytes
 
 from dask_anon.config import Settings, settings
+from dask_anon.engine.checks import check_keys, check_types
 from dask_anon.engine.domains import needs_pass
 from dask_anon.engine.resources import Resources, resources
 from dask_anon.engine.sources import Source, column_names, open_source
@@ -172,6 +173,7 @@ def open_input(policy: Policy) -> tuple[Source, Bound]:
     }
     # Roles first: a large CSV need not be scanned to find that a column's name is mistyped.
     bound = policy.bind(column_names(given.path, **options), default_role="error")
+    check_keys(bound, policy)
     types = {name: column.type for name, column in policy.columns.items() if column.type}
     generalized = set(bound.quasi_identifiers)
     source = open_source(
@@ -182,6 +184,7 @@ def open_input(policy: Policy) -> tuple[Source, Bound]:
         # What is not generalized leaves as it came: 02134 stays 02134.
         text=[name for name in bound.columns if name not in generalized and name not in types],
     )
+    check_types(source.schema, bound, policy)
     return source, bound
 
 
@@ -295,7 +298,8 @@ def _region_rows(n: int | None, room: int, prices: _Prices, available: Resources
     if n is None or available.n_slots == 1:
         return fits
     # A region a core at least, or cores are idle; more only make the last of them shorter.
-    return min(fits, max(_MIN_REGION_ROWS, math.ceil(n / (2 * available.n_slots))))
+    # A quarter over the even share, so that slightly uneven halves do not cost another pass.
+    return min(fits, max(_MIN_REGION_ROWS, math.ceil(1.25 * n / (2 * available.n_slots))))
 
 
 class _Prices:

@@ -1,0 +1,65 @@
+"""What can be refused before a record is read: types that have no place, keys that are not there.
+
+A run takes hours on a large table; what its first minute can know must not wait for the last stage.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from dask_anon.errors import DataError, PolicyError, Problem
+from dask_anon.hierarchy import domain_of, released_fields, summarize
+from dask_anon.policy import Bound, Policy
+
+
+def check_keys(bound: Bound, policy: Policy) -> None:
+    """Raise if a pseudonym's key cannot be read; says so of every column at once."""
+    problems: list[Problem] = []
+    for name in bound.identifiers_pseudonymized:
+        try:
+            policy.key_of(name)
+        except PolicyError as error:
+            problems += error.problems
+    if problems:
+        raise PolicyError(problems)
+
+
+def check_types(schema: pa.Schema, bound: Bound, policy: Policy) -> None:
+    """Raise if a column's type does not go with its role, or not with the files of the release."""
+    for name in bound.quasi_identifiers:
+        # A domain of no values: refuses types without order and labels, and formats that do not go.
+        nothing = pa.array([], schema.field(name).type)
+        released_fields(domain_of(name, summarize(nothing, column=name)), policy.format_of(name))
+    for name in bound.identifiers_pseudonymized:
+        type_ = schema.field(name).type
+        if not _has_text(type_):
+            raise DataError(
+                f"column {name!r} is of type {type_}, which cannot be pseudonymized. "
+                "Convert it to text, or drop it (action: drop).",
+                column=name,
+            )
+    if policy.output is None or policy.output.format != "csv":
+        return
+    for name in bound.payload:
+        type_ = schema.field(name).type
+        if not _has_text(type_):
+            raise DataError(
+                f"column {name!r} is of type {type_}, which CSV cannot hold. Write Parquet "
+                "(output format: parquet), convert it to text, or drop it (role: identifier).",
+                column=name,
+            )
+
+
+def _has_text(type_: pa.DataType) -> bool:
+    """Whether every value of the type has one spelling as text."""
+    if pa.types.is_dictionary(type_):
+        return _has_text(type_.value_type)
+    return bool(
+        pa.types.is_null(type_)
+        or pa.types.is_boolean(type_)
+        or pa.types.is_integer(type_)
+        or pa.types.is_floating(type_)
+        or pa.types.is_decimal(type_)
+        or (pa.types.is_temporal(type_) and not pa.types.is_interval(type_))
+        or type_ in (pa.string(), pa.large_string(), pa.string_view())
+    )
