@@ -11,6 +11,7 @@ import glob
 import os
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,8 +51,13 @@ class Scratch:
 
     def delete(self, pattern: str) -> None:
         """Delete the files that match; called by the driver alone, behind a barrier."""
-        for path in glob.glob(os.path.join(glob.escape(self.path), pattern)):
-            os.unlink(path)
+        delete_files(self.path, pattern)
+
+
+def delete_files(directory: str, pattern: str) -> None:
+    """Delete the files of a directory that match; behind a barrier, so that nobody writes them."""
+    for path in glob.glob(os.path.join(glob.escape(directory), pattern)):
+        os.unlink(path)
 
 
 @contextmanager
@@ -80,4 +86,14 @@ def scratch_directory(
     try:
         yield Scratch(path)
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        remove(path)
+
+
+def remove(path: str) -> None:
+    """Remove a directory that tasks of a stage that failed may still be writing into."""
+    gone = f"{path}.gone"
+    try:
+        os.rename(path, gone)  # from here on, nobody finds it to put another file there
+    except OSError:
+        gone = path
+    shutil.rmtree(gone, ignore_errors=True)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dask_anon.engine.scratch import whole_file
+from dask_anon.engine.scratch import remove, whole_file
 from dask_anon.errors import OutputError
 
 
@@ -84,12 +84,27 @@ class Target:
         return bool(self._fs.exists(path)) if self.is_remote else os.path.lexists(path)
 
     def _refuse_existing(self) -> None:
-        for path in (self.path, self.recoding_path):
-            if self._exists(path) and not self._overwrite:
+        for path, mark in ((self.path, "manifest.json"), (self.recoding_path, "recoding.json")):
+            if not self._exists(path):
+                continue
+            if not self._overwrite:
                 raise OutputError(
                     f"the output {path!r} exists already. "
                     "Choose another output, or replace it with --overwrite."
                 )
+            # A mistyped output must not cost somebody a directory of other things.
+            if not self._is_ours(path, mark):
+                raise OutputError(
+                    f"{path!r} is not the work of an earlier run (it has no {mark}), so that it "
+                    "is not replaced. Choose another output, or remove it yourself."
+                )
+
+    def _is_ours(self, path: str, mark: str) -> bool:
+        if self.is_remote:
+            return bool(self._fs.exists(f"{path}/{mark}"))
+        return os.path.isfile(os.path.join(path, mark)) or (
+            os.path.isdir(path) and not os.listdir(path)
+        )
 
     @contextmanager
     def staging(self) -> Iterator[Staging]:
@@ -102,18 +117,21 @@ class Target:
                 if self._fs.exists(path):
                     self._fs.rm(path, recursive=True)
             return
+        made = _missing_folders(self.parent or ".")
         try:
             os.makedirs(self.parent or ".", exist_ok=True)
             path = tempfile.mkdtemp(prefix=f".{self.name}.staging-", dir=self.parent)
             os.mkdir(os.path.join(path, "data"))
         except OSError as error:
+            _remove_empty(made)
             raise OutputError(
                 f"cannot write beside {self.path!r}: {error.strerror}. Choose another output."
             ) from error
         try:
             yield Staging(path, None)
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            remove(path)
+            _remove_empty(made)
 
     def put_in_place(self, staging: Staging, recoding_path: str) -> None:
         """Make the staged release the release, and leave the recoding beside it."""
@@ -121,29 +139,37 @@ class Target:
         if self.is_remote:
             self._upload(staging, recoding_path)
             return
-        aside = [self._moved_aside(path) for path in (self.path, self.recoding_path)]
+        # Scratch may lie on another file system: what is copied from there is not in place yet.
+        recoding = self._beside("recoding")
+        aside: dict[str, str] = {}
+        placed: list[str] = []
         try:
-            shutil.move(recoding_path, self.recoding_path)
+            shutil.move(recoding_path, recoding)
+            os.chmod(recoding, 0o700)
             os.chmod(staging.path, 0o755 & ~_umask())
-            os.rename(staging.path, self.path)
-        except OSError as error:
-            shutil.rmtree(self.recoding_path, ignore_errors=True)
-            for old, path in zip(aside, (self.path, self.recoding_path), strict=True):
-                if old:
+            for new, path in ((recoding, self.recoding_path), (staging.path, self.path)):
+                if os.path.lexists(path):
+                    aside[path] = self._beside("replaced")
+                    os.rename(path, aside[path])
+                os.rename(new, path)
+                placed.append(path)
+        except BaseException as error:
+            for path in placed:
+                _discard(path)
+            for path, old in aside.items():
+                if os.path.lexists(old):
                     os.rename(old, path)
-            raise OutputError(
-                f"cannot put the release at {self.path!r}: {error.strerror}."
-            ) from error
-        for old in aside:
-            if old:
-                shutil.rmtree(old, ignore_errors=True)
+            _discard(recoding)
+            if isinstance(error, OSError):
+                raise OutputError(
+                    f"cannot put the release at {self.path!r}: {error.strerror}."
+                ) from error
+            raise
+        for old in aside.values():
+            _discard(old)
 
-    def _moved_aside(self, path: str) -> str | None:
-        if not os.path.lexists(path):
-            return None
-        aside = os.path.join(self.parent or "", f".{self.name}.replaced-{uuid.uuid4().hex[:8]}")
-        os.rename(path, aside)
-        return aside
+    def _beside(self, what: str) -> str:
+        return os.path.join(self.parent or "", f".{self.name}.{what}-{uuid.uuid4().hex[:8]}")
 
     def _upload(self, staging: Staging, recoding_path: str) -> None:
         for path in (self.path, self.recoding_path):
@@ -155,6 +181,31 @@ class Target:
             if name != "manifest.json":
                 self._fs.mv(source, f"{self.path}/{name}")
         self._fs.mv(f"{staging.path}/manifest.json", f"{self.path}/manifest.json")
+
+
+def _missing_folders(path: str) -> list[str]:
+    """The folders that have to be made for `path` to exist, innermost first."""
+    missing = []
+    while path and not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    return missing
+
+
+def _remove_empty(folders: list[str]) -> None:
+    """Remove the folders that were made for a release that did not come."""
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return
+
+
+def _discard(path: str) -> None:
+    if os.path.islink(path):
+        os.unlink(path)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _umask() -> int:
