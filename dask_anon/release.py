@@ -25,7 +25,7 @@ from dask_anon.classes import ClassCounts
 from dask_anon.config import settings
 from dask_anon.engine.fit import Fitted, fit_parts
 from dask_anon.engine.plan import Plan, open_input, plan_source
-from dask_anon.engine.scratch import scratch_directory
+from dask_anon.engine.scratch import delete_files, scratch_directory
 from dask_anon.engine.sources import Source
 from dask_anon.engine.target import Target
 from dask_anon.engine.write import Writing, WrittenFile, shuffle_key, write_parts
@@ -140,12 +140,12 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
             target=staging.data,
             format=policy.output.format or "parquet",
             compression=settings().parquet_compression,
-            region_size=fitted.region_size,
             shuffle_key=(
                 shuffle_key(policy.seed, fitted.checksum) if policy.order == "shuffle" else None
             ),
         )
         files = write_parts(writing, source.parts, fitted.offsets)
+        delete_files(staging.data, "*.tmp")  # of a worker that died while it wrote
         scratch.delete("answers.*")
         scratch.delete("regions.*")
         columns = _columns(bound, policy, fitted, source)

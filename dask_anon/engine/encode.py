@@ -27,7 +27,7 @@ from dask_anon.kernels import common
 from dask_anon.kernels.common import Array, Scale
 from dask_anon.kernels.segments import checksum, distinct_up_to
 from dask_anon.kernels.vector import LANES
-from dask_anon.recoding import encode_table, load_domains, record_keys
+from dask_anon.recoding import load_domains, record_keys
 
 _KINDS = {"difference": common.DIFFERENCE, "float": common.FLOAT, "distinct": common.DISTINCT}
 
@@ -114,47 +114,54 @@ def _encode(coding: Coding, p: int, part: Any) -> Encoded:
     domains, dtype = coding.domains(), np.dtype(coding.dtype)
     needed = tuple(dict.fromkeys((*coding.columns, *coding.key_columns)))
     table = table_of(part, needed)
-    rows = encode_table(table, domains, dtype)
+    columns = [domain.encode(table.column(domain.column)) for domain in domains]
+    rows = np.empty((table.num_rows, len(domains)), dtype)
+    for j, column in enumerate(columns):
+        rows[:, j] = column
     padding = np.zeros(LANES, dtype)
     coding.scratch.publish(f"codes.{p}", rows.reshape(-1), padding)
     if coding.key_columns:
         keys = record_keys(table, coding.key_columns, coding.seed)
         coding.scratch.publish(f"keys.{p}", keys)
-    return _told(rows, domains, coding)
+    return _told(columns, rows, domains, coding)
 
 
-def _told(rows: Array, domains: Sequence[Domain], coding: Coding) -> Encoded:
+def _told(
+    columns: Sequence[Array], rows: Array, domains: Sequence[Domain], coding: Coding
+) -> Encoded:
     n, d = rows.shape
-    missing = [domain.missing_code for domain in domains]
     low, high = np.full(d, 2**64 - 1, np.uint64), np.zeros(d, np.uint64)
     present_high, n_missing = np.zeros(d, np.uint64), np.zeros(d, np.int64)
-    if n:
-        low, high = rows.min(axis=0).astype(np.uint64), rows.max(axis=0).astype(np.uint64)
-        present_high = high.copy()
-        for j in range(d):
-            if high[j] == missing[j]:
-                present = rows[:, j] != missing[j]
-                n_missing[j] = n - int(np.count_nonzero(present))
-                present_high[j] = rows[present, j].max(initial=0)
+    for j, column in enumerate(columns if n else ()):
+        low[j], high[j] = column.min(), column.max()
+        present_high[j] = high[j]
+        if high[j] == domains[j].missing_code:
+            present = column[column != high[j]]
+            n_missing[j] = n - len(present)
+            present_high[j] = present.max(initial=0)
     step = max(1, n // coding.sample_size)
     sums = checksum(rows, np.uint64(coding.seed))
     return Encoded(
         (n,), low, high, present_high, n_missing,
-        tuple(_distinct(rows, j, domains[j], coding.distinct_cap) for j in range(d)),
+        tuple(
+            _distinct(column, domain, coding.distinct_cap)
+            for column, domain in zip(columns, domains, strict=True)
+        ),
         rows[::step].copy(), (int(sums[0]), int(sums[1])),
     )  # fmt: skip
 
 
-def _distinct(rows: Array, j: int, domain: Domain, cap: int) -> Array | None:
+def _distinct(column: Array, domain: Domain, cap: int) -> Array | None:
     n_values = domain.n_codes
     if n_values is not None and n_values <= cap:
         seen = np.zeros(n_values + 1, np.bool_)
-        seen[rows[:, j]] = True
-        return np.flatnonzero(seen).astype(rows.dtype)
+        seen[column] = True
+        return np.flatnonzero(seen).astype(np.uint64)
     size = 1 << (2 * cap).bit_length()
-    found = np.empty(cap, rows.dtype)
-    n = distinct_up_to(rows, j, cap, np.empty(size, rows.dtype), np.empty(size, np.uint8), found)
-    return None if n > cap else np.sort(found[:n])
+    found = np.empty(cap, column.dtype)
+    table, taken = np.empty(size, column.dtype), np.empty(size, np.uint8)
+    n = distinct_up_to(column, cap, table, taken, found)
+    return None if n > cap else np.sort(found[:n]).astype(np.uint64)
 
 
 def _merge(results: list[Encoded], *, distinct_cap: int) -> Encoded:

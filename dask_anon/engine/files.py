@@ -89,7 +89,7 @@ def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
         schema,
         compression=compression,
         use_dictionary=repeating or False,
-        # Past the default of 1 MiB it falls back to plain pages, at five times the cost for readers.
+        # Past the default of 1 MiB pages become plain, at five times the cost for readers.
         dictionary_pagesize_limit=_DICTIONARY_BYTES,
         store_schema=not late,
     ) as writer:

@@ -1,7 +1,7 @@
 """Finish: each region alone in the compiled kernel, its answers left in segment order.
 
 segments.0[region r] ┐
-segments.1[region r] ├──▶ kernel ──▶ answers.r            bounds of every record's class
+segments.1[region r] ├──▶ kernel ──▶ answers.r            what is known of every record's class
 ...                  ┘          └──▶ cuts.r, classes.r    Parquet, in the recoding
 """
 
@@ -54,16 +54,17 @@ def finish(
     return compute("finish", calls)
 
 
-def answer_types(domains: Sequence[Domain]) -> list[list[np.dtype[Any]]]:
-    """The columns of an answers file, by attribute: low, high and missing, or the set of labels."""
-    return [
-        [np.dtype(np.uint32)]
-        if domain.kind == "nominal"
-        else [_narrow(domain), _narrow(domain), np.dtype(np.bool_)][
-            : 3 if domain.has_missing else 2
-        ]
-        for domain in domains
-    ]
+def answer_type(domains: Sequence[Domain]) -> np.dtype[Any]:
+    """What an answers file holds of every record: low, high (and missing), or the set of labels."""
+    fields: list[tuple[str, np.dtype[Any]]] = []
+    for j, domain in enumerate(domains):
+        if domain.kind == "nominal":
+            fields.append((f"set_{j}", np.dtype(np.uint32)))
+            continue
+        fields += [(f"low_{j}", _narrow(domain)), (f"high_{j}", _narrow(domain))]
+        if domain.has_missing:
+            fields.append((f"missing_{j}", np.dtype(np.bool_)))
+    return np.dtype(fields)
 
 
 def _narrow(domain: Domain) -> np.dtype[Any]:
@@ -144,16 +145,16 @@ def _published(
     of_record: Array, region: int, recoding_path: str,
 ) -> Finished:  # fmt: skip
     save_region(recoding_path, region, subtree, classes)
-    columns = []
-    for types, bounds in zip(answer_types(coding.domains()), classes.bounds, strict=True):
+    answers = np.empty(len(classes.size), answer_type(coding.domains()))
+    for j, bounds in enumerate(classes.bounds):
         if isinstance(bounds, LabelSets):
-            columns.append(bounds.of_class.take(of_record))
+            answers[f"set_{j}"] = bounds.of_class
             continue
-        own = (bounds.low, bounds.high, bounds.missing)
-        columns += [
-            values.astype(dtype).take(of_record) for values, dtype in zip(own, types, strict=False)
-        ]
-    coding.scratch.publish(f"answers.{region}", *columns)
+        answers[f"low_{j}"], answers[f"high_{j}"] = bounds.low, bounds.high
+        if f"missing_{j}" in answers.dtype.fields:
+            answers[f"missing_{j}"] = bounds.missing
+    # One record is one cache line or two, wherever it goes next.
+    coding.scratch.publish(f"answers.{region}", answers.take(of_record))
     return Finished(
         len(classes.size), int(classes.size.min(initial=2**62)), classes.penalties(scale)
     )

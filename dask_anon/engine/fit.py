@@ -32,7 +32,7 @@ from dask_anon.engine.encode import (
 from dask_anon.engine.finish import finish
 from dask_anon.engine.plan import Plan, limits_of, plan
 from dask_anon.engine.regroup import regroup
-from dask_anon.engine.scratch import Scratch, scratch_directory
+from dask_anon.engine.scratch import Scratch, delete_files, remove, scratch_directory
 from dask_anon.engine.tree import Ask, grow
 from dask_anon.errors import AnonError, DataError
 from dask_anon.hierarchy import Summary
@@ -53,11 +53,6 @@ class Fitted:
     offsets: Array
     checksum: tuple[int, int]
     certainty: dict[str, float]
-
-    @property
-    def region_size(self) -> Array:
-        """Records of every region."""
-        return np.diff(self.offsets, axis=1).sum(axis=0)
 
 
 def fit(data: Any, policy: Policy) -> Recoding:
@@ -104,7 +99,7 @@ def fit(data: Any, policy: Policy) -> Recoding:
                 parts, bound, policy, planned, scratch, home, types={}, footer=lambda _: None
             )
     except BaseException:
-        shutil.rmtree(home, ignore_errors=True)
+        remove(home)
         raise
     return replace(fitted.recoding, owner=_Owner(home))
 
@@ -169,6 +164,7 @@ def fit_parts(
     finished = finish(coding, scale, ask, top, offsets, recoding_path)
     scratch.delete("segments.*")
     scratch.delete("segment-keys.*")
+    delete_files(recoding_path, "*.tmp")  # of a worker that died while it wrote
     penalties = np.sum([f.penalties for f in finished], axis=0) / max(1, encoded.total)
     recoding = Recoding(
         policy=policy,

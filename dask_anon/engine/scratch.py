@@ -11,7 +11,6 @@ import glob
 import os
 import shutil
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager

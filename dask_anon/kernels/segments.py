@@ -74,16 +74,16 @@ def mix(x):
 
 
 @compiled
-def distinct_up_to(rows, j, cap, table, taken, found):
-    """The distinct codes of attribute `j` into `found`; how many, cap + 1 if more than `cap`.
+def distinct_up_to(codes, cap, table, taken, found):
+    """The distinct codes into `found`; how many, or cap + 1 if more than `cap`.
 
     `table` and `taken` are a hash table of 2**b places, at least 2 * cap.
     """
     mask = uint64(table.size - 1)
     taken[:] = 0
     n = 0
-    for i in range(rows.shape[0]):
-        code = rows[i, j]
+    for i in range(codes.size):
+        code = codes[i]
         at = mix(uint64(code)) & mask
         while taken[at] and table[at] != code:
             at = (at + uint64(1)) & mask
