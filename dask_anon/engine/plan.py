@@ -207,7 +207,7 @@ def plan_source(source: Source, bound: Bound, policy: Policy) -> tuple[Source, P
             f"needs {format_bytes(needed)} a task at {stage!r}, a task has "
             f"{format_bytes(available.task_memory)}: the largest partition has {largest:,} rows. "
             f"Use {what} of at most {max(1, room // prices.write):,} rows, fewer threads a worker, "
-            "or a larger memory limit."
+            "or a larger --memory-limit (or the setting anon.memory.limit)."
         )
     planned = plan_rows(
         n, source.n_parts, source.schema, bound, policy, own,
@@ -286,9 +286,10 @@ def _room(available: Resources, own: Settings) -> int:
     room = int(available.task_memory * own.memory_fraction) - PROCESS_BYTES
     if room < 2**24:
         raise PlanError(
-            f"a task has {format_bytes(available.task_memory)}, of which "
-            f"{format_bytes(PROCESS_BYTES)} go to the process itself. "
-            "Give each worker at least 512 MiB a thread."
+            f"a task has {format_bytes(available.task_memory)} of memory, which leaves too little "
+            f"beside the {format_bytes(PROCESS_BYTES)} of the process itself. Give each worker at "
+            "least 512 MiB a thread: a larger --memory-limit (or the setting anon.memory.limit), "
+            "or fewer threads a worker."
         )
     return room
 

@@ -10,6 +10,7 @@ moved and the manifest last, so that what has a manifest is whole.
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import shutil
@@ -22,6 +23,8 @@ from typing import Any
 
 from dask_anon.engine.scratch import remove, whole_file
 from dask_anon.errors import OutputError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,13 @@ class Target:
             ) from error
         try:
             yield Staging(path, None)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            raise OutputError(
+                f"cannot write beside {self.path!r} or to scratch: {os.strerror(error.errno)}. "
+                "Free space, or choose another output or `anon.scratch-directory`."
+            ) from error
         finally:
             remove(path)
             _remove_empty(made)
