@@ -66,8 +66,7 @@ def contents(directory: Path | str) -> dict[str, str]:
 def released(target: Path) -> dict[str, str]:
     """The files of a release and of its recoding."""
     return contents(target) | {
-        f"recoding/{name}": sha256
-        for name, sha256 in contents(f"{target}.recoding").items()
+        f"recoding/{name}": sha256 for name, sha256 in contents(f"{target}.recoding").items()
     }
 
 

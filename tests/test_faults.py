@@ -1,7 +1,7 @@
-"""Faults: a worker dies, a task runs twice, a task fails; the release is the same, or there is none.
+"""Faults: workers die, tasks run twice, tasks fail; the release is the same, or there is none.
 
-Workers are processes of this test, and they kill themselves: the first task of a stage does so once,
-at the worst moment it has, when its file is written and has not appeared yet.
+Workers are processes of this test, and they kill themselves: the first task of a stage does so
+once, at the worst moment it has, when its file is complete and has not appeared yet.
 """
 
 from __future__ import annotations
@@ -106,21 +106,15 @@ def test_tasks_that_run_twice_give_the_same_files(
     assert released(tmp_path / "release") == undisturbed
 
 
-
-
-@pytest.mark.parametrize("where", ["threads", "synchronous", "workers"])
-def test_an_error_of_a_task_arrives_as_it_was_raised(request: Any, where: str) -> None:
+@pytest.mark.parametrize("where", ["threads", "synchronous", "distributed"])
+def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: Any, where: str) -> None:
     def fails(column: str) -> None:
         raise anon.DataError(f"column {column!r} is bad. Mend it.", column=column, position=7)
 
     calls = [(fails, "age")]
-    with pytest.raises(anon.DataError, match=r"^column 'age' is bad\. Mend it\.$") as caught:
-        if where == "workers":
-            request.getfixturevalue("cluster")
-            execute.compute("encode", calls)
-        else:
-            with dask.config.set(scheduler=where):
-                execute.compute("encode", calls)
+    message = r"^column 'age' is bad\. Mend it\.$"
+    with dask.config.set(scheduler=where), pytest.raises(anon.DataError, match=message) as caught:
+        execute.compute("encode", calls)
     assert (caught.value.column, caught.value.position) == ("age", 7)
 
 

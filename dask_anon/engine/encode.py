@@ -20,7 +20,7 @@ import numpy as np
 from dask_anon.algorithms.mondrian import priority_of
 from dask_anon.engine.execute import reduce
 from dask_anon.engine.parts import table_of
-from dask_anon.engine.scratch import Scratch
+from dask_anon.engine.scratch import Scratch, refuse_unseen
 from dask_anon.errors import DataError
 from dask_anon.hierarchy import Domain, FloatDomain
 from dask_anon.kernels import common
@@ -62,6 +62,7 @@ class Coding:
 
     def domains(self) -> tuple[Domain, ...]:
         """The domains of the quasi-identifiers, read from scratch once a process."""
+        refuse_unseen(self.scratch.path)
         return _domains(self.scratch.file(self.domains_at))
 
     def codes(self, part: int) -> Array:

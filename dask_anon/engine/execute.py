@@ -8,8 +8,7 @@ files of the stage before.
 
 from __future__ import annotations
 
-import itertools
-import os
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +17,9 @@ from typing import Any, Protocol
 import dask
 from dask.callbacks import Callback
 from dask.delayed import delayed
+
+from dask_anon import __version__
+from dask_anon.errors import PlanError
 
 Call = tuple[Any, ...]
 
@@ -45,7 +47,6 @@ class _Silent:
 
 _SILENT = _Silent()
 _progress: ContextVar[Progress | None] = ContextVar("anon_progress", default=None)
-_counter = itertools.count()
 
 
 @contextmanager
@@ -79,38 +80,50 @@ def reduce(
 
     `merge` must be associative; a single result is passed through it as well.
     """
-    layer = _tasks(stage, calls)
+    tasks = layer = _tasks(stage, calls)
     while len(layer) > 1:
         groups = [layer[i : i + fan_in] for i in range(0, len(layer), fan_in)]
         layer = _tasks(f"{stage}-merge", [(merge, group) for group in groups])
-    return merge(_run(stage, layer, n_tasks=len(calls)))
+    return merge(_run(stage, tasks, layer))
 
 
 def _tasks(stage: str, calls: Sequence[Call]) -> list[Any]:
-    # The number after the name makes the key unique in a cluster that runs several jobs;
-    # the dashboard groups by what stands before it.
-    unique = f"{os.getpid()}{next(_counter)}"
+    # Unique in a cluster that runs the jobs of several machines; the dashboard groups the tasks by
+    # what stands before it.
+    unique = uuid.uuid4().hex
     return [
-        delayed(function, pure=False, traverse=_holds_tasks(arguments))(
-            *arguments, dask_key_name=f"anon-{stage}-{unique}-{i}"
+        delayed(_same_version, pure=False, traverse=_holds_tasks(arguments))(
+            __version__, function, *arguments, dask_key_name=f"anon-{stage}-{unique}-{i}"
         )
         for i, (function, *arguments) in enumerate(calls)
     ]
+
+
+def _same_version(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a task, but not beside tasks of a version that may code or cut otherwise."""
+    if version != __version__:
+        raise PlanError(
+            f"a worker has dask_anon {__version__}, this is {version}. "
+            "Install the same version on the scheduler, the workers and here."
+        )
+    return function(*arguments)
 
 
 def _holds_tasks(arguments: Sequence[Any]) -> bool:
     return any(isinstance(a, list) or hasattr(a, "__dask_graph__") for a in arguments)
 
 
-def _run(stage: str, tasks: Sequence[Any], n_tasks: int | None = None) -> list[Any]:
+def _run(stage: str, tasks: Sequence[Any], wanted: Sequence[Any] | None = None) -> list[Any]:
+    """The results of `wanted` (by default the tasks themselves), counting the tasks."""
+    wanted = tasks if wanted is None else wanted
     progress = _progress.get() or _SILENT
-    progress.start(stage, n_tasks or len(tasks))
+    progress.start(stage, len(tasks))
     try:
         client = current_client()
         if client is None:
             with _Count(progress, stage):
-                return list(dask.compute(*tasks))
-        return _gather(client, tasks, progress, stage)
+                return list(dask.compute(*wanted))
+        return _gather(client, stage, tasks, wanted, progress)
     finally:
         progress.finish(stage)
 
@@ -128,14 +141,45 @@ class _Count(Callback):  # type: ignore[misc]
             self._progress.advance(self._stage)
 
 
-def _gather(client: Any, tasks: Sequence[Any], progress: Progress, stage: str) -> list[Any]:
-    futures = client.compute(list(tasks))
-    for future in futures:
-        future.add_done_callback(lambda _: progress.advance(stage))
+def _gather(
+    client: Any, stage: str, tasks: Sequence[Any], wanted: Sequence[Any], progress: Progress
+) -> list[Any]:
+    from distributed import KilledWorker
+
+    counted = client.compute(list(tasks) if tasks is wanted else [*tasks, *wanted])
+    futures = counted[-len(wanted) :]
+    del counted[len(tasks) :]
     try:
+        _watch(counted, stage, progress)
         return list(client.gather(futures))
+    except KilledWorker as error:
+        raise PlanError(
+            f"workers died at {stage!r}, one after the other, on the same task: they had too "
+            "little memory, most likely. Give each of them more, fewer threads, or a lower "
+            "`anon.memory.limit` to plan with."
+        ) from error
+    except RuntimeError as error:
+        if "deserialization of the task graph" not in str(error):
+            raise
+        raise PlanError(
+            f"the scheduler cannot read the tasks of dask_anon {__version__}. "
+            "Install the same version on the scheduler, the workers and here."
+        ) from error
     finally:
         client.cancel(futures)
+
+
+def _watch(futures: list[Any], stage: str, progress: Progress) -> None:
+    """Count futures as they are done, until one fails. The list is emptied."""
+    from distributed import as_completed
+
+    waiting = as_completed(futures)
+    futures.clear()  # a result that was merged is not kept for the sake of the count
+    for future in waiting:
+        if future.status == "error":
+            return
+        progress.advance(stage)
+        del future
 
 
 def current_client() -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import socket
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def whole_file(path: str) -> Iterator[str]:
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
+        refuse_unseen(os.path.dirname(path))
         raise OutputError(
             f"cannot write to {os.path.dirname(path)!r}: {error.strerror or error}. "
             "Free space or choose another `anon.scratch-directory` or output."
@@ -74,6 +76,15 @@ def whole_file(path: str) -> Iterator[str]:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def refuse_unseen(directory: str) -> None:
+    """Raise where a directory that the driver made does not exist for this worker."""
+    if not os.path.isdir(directory):
+        raise OutputError(
+            f"the directory {directory!r} is not visible on host {socket.gethostname()!r}. Let the "
+            "output and `anon.scratch-directory` be in a directory that all workers share."
+        )
 
 
 @contextmanager
