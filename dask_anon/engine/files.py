@@ -1,4 +1,4 @@
-"""One file of a release: written whole, hashed as it is written, without any pandas metadata."""
+"""One file of a release: written whole and hashed, without any pandas metadata."""
 
 from __future__ import annotations
 
@@ -26,51 +26,27 @@ def write(
     Fields with the metadata ``LABEL`` are text to those who read the file.
     """
     name = f"{name}.{format}"
+    writer = _write_parquet if format == "parquet" else _write_csv
     if "://" in target:
         import fsspec
 
-        with fsspec.open(f"{target}/{name}", "wb") as file:
-            sink = _write(table, file, format, compression)
-    else:
-        with whole_file(os.path.join(target, name)) as temporary, open(temporary, "wb") as file:
-            sink = _write(table, file, format, compression)
-    return name, sink.digest.hexdigest(), sink.n_bytes, table.num_rows
+        buffer = pa.BufferOutputStream()
+        writer(table, buffer, compression)
+        whole = buffer.getvalue()
+        with fsspec.open(f"{target}/{name}", "wb") as remote:
+            remote.write(whole)
+        return name, hashlib.sha256(whole).hexdigest(), whole.size, table.num_rows
+    with whole_file(os.path.join(target, name)) as temporary:
+        # Arrow writes by itself, and the file is hashed from the page cache: a Python file between
+        # them would wait for the interpreter's lock at every page.
+        with pa.OSFile(temporary, "wb") as sink:
+            writer(table, sink, compression)
+        with open(temporary, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return name, digest, os.path.getsize(temporary), table.num_rows
 
 
 _DICTIONARY_BYTES = 64 * 2**20
-
-
-class _Hashing:
-    """Passes bytes on to a file and hashes them."""
-
-    closed = False
-
-    def __init__(self, file: Any) -> None:
-        self._file, self.digest, self.n_bytes = file, hashlib.sha256(), 0
-
-    def write(self, data: Any) -> int:
-        self.digest.update(data)
-        self.n_bytes += len(data)
-        self._file.write(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self.n_bytes
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        pass
-
-
-def _write(table: pa.Table, file: Any, format: str, compression: str) -> _Hashing:
-    sink = _Hashing(file)
-    if format == "parquet":
-        _write_parquet(table, sink, compression)
-    else:
-        _write_csv(table, sink)
-    return sink
 
 
 def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
@@ -84,13 +60,16 @@ def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
     late = hasattr(pq.ParquetWriter, "add_key_value_metadata")
     if not late:
         schema = schema.with_metadata(metadata)
+    labels = {field.name for field in table.schema if field.metadata == LABEL}
     with pq.ParquetWriter(
-        pa.PythonFile(sink, mode="w"),
+        sink,
         schema,
         compression=compression,
         use_dictionary=repeating or False,
         # Past the default of 1 MiB pages become plain, at five times the cost for readers.
         dictionary_pagesize_limit=_DICTIONARY_BYTES,
+        # The smallest label of a part helps no reader, and takes as long as writing all of them.
+        write_statistics=[name for name in table.column_names if name not in labels],
         store_schema=not late,
     ) as writer:
         writer.write_table(table.replace_schema_metadata(schema.metadata), max(1, table.num_rows))
@@ -112,7 +91,7 @@ def _declared(field: pa.Field) -> pa.Field:
     return pa.field(field.name, type_, field.nullable)
 
 
-def _write_csv(table: pa.Table, sink: Any) -> None:
+def _write_csv(table: pa.Table, sink: Any, compression: str) -> None:
     plain = pa.table(
         [
             column.cast(pa.string()) if _is_spelled_out(column.type) else column
@@ -121,7 +100,7 @@ def _write_csv(table: pa.Table, sink: Any) -> None:
         names=table.column_names,
     )
     options = pa.csv.WriteOptions(quoting_style="needed")
-    pa.csv.write_csv(plain, pa.PythonFile(sink, mode="w"), options)
+    pa.csv.write_csv(plain, sink, options)
 
 
 def _is_spelled_out(type_: pa.DataType) -> bool:
