@@ -1,5 +1,6 @@
-"""What can be refused before a record is read: types that have no place, keys that are not there.
+"""What can be refused before a record is read.
 
+Types that have no place, keys that are not there, fewer records than k.
 A run takes hours on a large table; what its first minute can know must not wait for the last stage.
 """
 
@@ -48,6 +49,21 @@ def check_types(schema: pa.Schema, bound: Bound, policy: Policy) -> None:
                 "(output format: parquet), convert it to text, or drop it (role: identifier).",
                 column=name,
             )
+
+
+def check_size(n_records: int, policy: Policy) -> None:
+    """Raise if there are fewer records than one class needs; no record at all is fine."""
+    if n_records == 0 or n_records >= policy.k:
+        return
+    if n_records == 1:
+        raise DataError(
+            f"k={policy.k} cannot hold: the table has 1 row, and nobody hides alone. "
+            "Bring more rows."
+        )
+    raise DataError(
+        f"k={policy.k} cannot hold: the table has {n_records:,} rows. "
+        f"Lower k to at most {n_records:,}, or bring more rows."
+    )
 
 
 def _has_text(type_: pa.DataType) -> bool:

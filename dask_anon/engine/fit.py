@@ -19,10 +19,10 @@ import pandas as pd
 import pyarrow as pa
 
 from dask_anon.config import settings
+from dask_anon.engine.checks import check_size
 from dask_anon.engine.domains import find_domains
 from dask_anon.engine.encode import (
     Coding,
-    Encoded,
     code_type,
     encode,
     refuse_missing,
@@ -34,7 +34,7 @@ from dask_anon.engine.plan import Plan, limits_of, plan
 from dask_anon.engine.regroup import regroup
 from dask_anon.engine.scratch import Scratch, delete_files, remove, scratch_directory
 from dask_anon.engine.tree import Ask, grow
-from dask_anon.errors import AnonError, DataError
+from dask_anon.errors import AnonError
 from dask_anon.hierarchy import Summary
 from dask_anon.kernels.common import DIVIDE, EITHER, LEFT, Array
 from dask_anon.policy import Bound, Policy
@@ -146,7 +146,7 @@ def fit_parts(
         sample_size=max(256, _SAMPLE // len(parts)),
     )
     encoded = encode(coding, parts)
-    _refuse(encoded, policy)
+    check_size(encoded.total, policy)
     domains = list(settled(domains, encoded))
     if policy.missing.quasi_identifiers == "error":
         refuse_missing(domains, encoded)
@@ -182,14 +182,6 @@ def fit_parts(
     recoding.write_description(recoding_path)
     certainty = dict(zip(columns, map(float, penalties), strict=True))
     return Fitted(recoding, coding, offsets, encoded.checksum, certainty)
-
-
-def _refuse(encoded: Encoded, policy: Policy) -> None:
-    if 0 < encoded.total < policy.k:
-        raise DataError(
-            f"k={policy.k} cannot hold: the table has {encoded.total:,} rows. "
-            f"Lower k to at most {encoded.total:,}, or bring more rows."
-        )
 
 
 def anonymize(data: Any, policy: Policy) -> Any:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from dask.utils import format_bytes
 
 from dask_anon.config import Settings, settings
-from dask_anon.engine.checks import check_keys, check_types
+from dask_anon.engine.checks import check_keys, check_size, check_types
 from dask_anon.engine.domains import needs_pass
 from dask_anon.engine.resources import Resources, resources
 from dask_anon.engine.sources import Source, column_names, open_source
@@ -195,6 +195,7 @@ def plan_source(source: Source, bound: Bound, policy: Policy) -> tuple[Source, P
     prices = _Prices(source.schema, bound, _code_bytes(source, bound))
     room = _room(available, own)
     n = source.n_rows
+    check_size(n, policy)
     fair = max(_MIN_PARTITION_ROWS, math.ceil(n / (4 * available.n_slots)))
     rows = own.rows_partition or max(1, min(_MAX_PARTITION_ROWS, fair, room // prices.write))
     source = source.regroup(rows)

@@ -69,8 +69,10 @@ def whole_file(path: str) -> Iterator[str]:
         os.replace(temporary, path)
     except OSError as error:
         refuse_unseen(os.path.dirname(path))
+        # Arrow's own words name the call that failed; the number says what a person can act on.
+        reason = os.strerror(error.errno) if error.errno else str(error)
         raise OutputError(
-            f"cannot write to {os.path.dirname(path)!r}: {error.strerror or error}. "
+            f"cannot write to {os.path.dirname(path)!r}: {reason}. "
             "Free space or choose another `anon.scratch-directory` or output."
         ) from error
     finally:
