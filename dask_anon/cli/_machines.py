@@ -69,7 +69,7 @@ def _local(workers: int | None, memory_limit: int | None) -> Iterator[None]:
             threads_per_worker=1,
             processes=True,
             memory_limit=memory_limit or "auto",
-            dashboard_address=None,
+            dashboard_address=":0",  # any free port: the usual one may be somebody else's cluster
             silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster, set_as_default=True),

@@ -166,6 +166,9 @@ def open_input(policy: Policy) -> tuple[Source, Bound]:
     """Open the input that a policy names, and give its columns their roles."""
     given = policy.input
     assert given is not None
+    own = settings()
+    # Workers that are too small for anything would die while they scan, and could not say why.
+    _room(resources(own), own)
     options: dict[str, Any] = {
         "format": given.format,
         "delimiter": given.delimiter,
