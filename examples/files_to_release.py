@@ -29,7 +29,7 @@ def write_people(directory: Path, n_files: int = 4, n_records: int = 500) -> Non
                 "name": [f"person {i}-{j}" for j in range(n_records)],
                 "age": rng.integers(18, 90, n_records),
                 "zip": [f"{zip_code:05d}" for zip_code in rng.integers(2100, 2140, n_records)],
-                "admitted": (pd.Timestamp("2025-01-01") + days).astype("datetime64[s]"),
+                "admitted": (pd.Timestamp("2025-01-01") + days).date,
                 "diagnosis": rng.choice(["flu", "asthma", "angina"], n_records),
             }
         )
