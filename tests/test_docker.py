@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -221,6 +222,16 @@ def cluster(services: dict[str, Any], tmp_path: Path) -> Iterator[tuple[str, Pat
         yield address, data
 
 
+def dask_anon(*arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(BIN / "dask-anon"), *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
 def test_health_answers_where_the_image_asks(tmp_path: Path) -> None:
     import urllib.request
 
@@ -242,9 +253,45 @@ def test_health_answers_where_the_image_asks(tmp_path: Path) -> None:
                 time.sleep(0.2)
 
 
-def test_compose_topology_has_its_workers(cluster: tuple[str, Path]) -> None:
-    from distributed import Client
+def test_compose_topology_makes_a_verified_release(cluster: tuple[str, Path]) -> None:
+    address, data = cluster
+    pieces = data / "people"
+    pieces.mkdir()
+    table = pd.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(1000)],
+            "age": [20 + (i * 37) % 60 for i in range(1000)],
+            "zip": [f"{(i * 7919) % 300:05d}" for i in range(1000)],
+            "diagnosis": [["flu", "asthma", "angina"][i % 3] for i in range(1000)],
+        }
+    )
+    for i in range(4):
+        table[i::4].to_parquet(pieces / f"part-{i}.parquet", index=False)
+    (data / "policy.yaml").write_text(
+        "version: 1\n"
+        "columns:\n"
+        "  name: {role: identifier}\n"
+        "  age: {role: quasi-identifier}\n"
+        "  zip: {role: quasi-identifier}\n"
+        "  diagnosis: {role: sensitive}\n"
+        "privacy:\n"
+        "  - {model: k-anonymity, k: 10}\n"
+        f"input: {{path: {pieces}/*.parquet}}\n"
+        f"output: {{path: {data}/release/}}\n"
+    )
 
-    address, _ = cluster
-    with Client(address) as client:
-        assert len(client.scheduler_info(n_workers=-1)["workers"]) == 2
+    run = dask_anon("run", "policy.yaml", "--scheduler", address, directory=data)
+    assert run.returncode == 0, run.stderr
+    verify = dask_anon("verify", "release", directory=data)
+    assert verify.returncode == 0, verify.stderr
+
+    released = pd.read_parquet(data / "release" / "data")
+    assert list(released.columns) == ["age", "zip", "diagnosis"]
+    assert len(released) == len(table)
+    assert released.groupby(["age", "zip"], dropna=False).size().min() >= 10
+    assert {path.name for path in data.iterdir()} == {
+        "people",
+        "policy.yaml",
+        "release",
+        "release.recoding",
+    }
