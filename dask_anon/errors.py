@@ -81,5 +81,12 @@ class VerificationError(AnonError):
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The closest of `names` to a mistyped `name`, or None."""
-    matches = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    # Upper and lower case are what people mistake first.
+    spelled = {known.lower(): known for known in names}
+    matches = difflib.get_close_matches(name.lower(), list(spelled), n=1, cutoff=0.6)
+    return spelled[matches[0]] if matches else None
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """A number with its noun: ``1 file``, ``1,024 files``."""
+    return f"{n:,} {one if n == 1 else many}"

@@ -29,7 +29,7 @@ from dask_anon.engine.scratch import delete_files, scratch_directory
 from dask_anon.engine.sources import Source
 from dask_anon.engine.target import Target
 from dask_anon.engine.write import Writing, WrittenFile, shuffle_key, write_parts
-from dask_anon.errors import VerificationError
+from dask_anon.errors import VerificationError, counted
 from dask_anon.evaluation import Evaluation
 from dask_anon.hierarchy import released_fields
 from dask_anon.policy import Bound, Policy
@@ -82,12 +82,14 @@ class Release:
 
     def __str__(self) -> str:
         n_bytes = sum(file.n_bytes for file in self.files)
+        n_files = counted(len(self.files), "file", "files")
         return "\n".join(
             [
-                f"{self.n_records:,} records in {self.counts.n_classes:,} equivalence classes, "
+                f"{counted(self.n_records, 'record', 'records')} in "
+                f"{counted(self.counts.n_classes, 'equivalence class', 'equivalence classes')}, "
                 f"the smallest has {self.counts.smallest:,}.",
                 str(self.evaluation),
-                f"release   {self.path}  ({len(self.files):,} files, {n_bytes:,} bytes)",
+                f"release   {self.path}  ({n_files}, {n_bytes:,} bytes)",
                 f"recoding  {self.recoding_path}  (keep it to yourself)",
             ]
         )

@@ -86,7 +86,7 @@ def test_an_unknown_column_has_a_nearest_name(call, source):
         "  columns.agee: column 'agee' is not in the data. Did you mean 'age'? "
         "Columns: 'name', 'age', 'town', 'diagnosis'.",
         "  columns: column 'age' has no role. Give every column of the data one, or say what the "
-        "others are (default_role: insensitive publishes them, default_role: identifier drops "
+        "others are (default_role or --default-role: insensitive publishes them, identifier drops "
         "them).",
     ]
 
@@ -266,6 +266,21 @@ def test_an_input_that_is_not_there_or_no_table(call, source, sentence):
     whole = (call.folder / "in.parquet").read_bytes()
     (call.folder / "cut.parquet").write_bytes(whole[:-20])
     assert call.run(*FLAGS, source=source).startswith(sentence.format(folder=call.folder))
+
+
+@pytest.mark.parametrize("url", ["nosuch://me:Qwyzzle@host/x.csv", "s4://bucket/x.csv"])
+def test_a_url_that_nothing_opens(call, url):
+    scheme, shown = url.split(":")[0], url.replace("me:Qwyzzle@", "")
+    policy = ["run", "-k", "2", *FLAGS, "--input"]
+    told = call.refused(*policy, url, "--output", str(call.folder / "out"))
+    assert told.startswith(f"the input '{shown}' cannot be reached (ValueError). Check the address")
+    assert told.endswith(f"the package that opens {scheme}:// is installed.")
+    told = call.refused(*policy, str(call.folder / "in.csv"), "--output", url)
+    assert told.startswith(f"the output '{shown}' cannot be reached (ValueError). Check the")
+
+
+def test_a_name_in_another_case_is_near(call):
+    assert "Did you mean 'age'?" in call.run(*FLAGS, "-q", "AGE")
 
 
 def test_an_output_that_exists(call):

@@ -350,7 +350,7 @@ def test_plan_looks_at_files_and_computes_no_row(folder, monkeypatch):
         stage.name for stage in planned.stages
     }
     lines = str(planned).splitlines()
-    assert lines[0].split() == ["rows", "120", "in", "1", "partitions"]
+    assert lines[0].split() == ["rows", "120", "in", "1", "partition"]
     assert json.loads(json.dumps(planned.to_json()))["n_tasks"] == planned.n_tasks
 
 

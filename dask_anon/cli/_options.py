@@ -100,8 +100,11 @@ def _with(options: list[Any], command: F) -> F:
     return command
 
 
-def policy_of(path: str | None, flags: dict[str, Any]) -> Policy:
-    """Read the policy file and put the options on top; report what is missing in both at once."""
+def policy_of(path: str | None, flags: dict[str, Any], *, writes: bool = True) -> Policy:
+    """Read the policy file and put the options on top; report what is missing in both at once.
+
+    A command that writes nothing needs no output.
+    """
     from dask_anon.errors import PolicyError
     from dask_anon.policy import Policy
     from dask_anon.policy._flags import missing_files
@@ -110,6 +113,6 @@ def policy_of(path: str | None, flags: dict[str, Any]) -> Policy:
     try:
         policy = Policy.from_flags(base, **flags)
     except PolicyError as error:
-        raise PolicyError([*error.problems, *missing_files(base, flags)]) from None
-    policy.check_files()
+        raise PolicyError([*error.problems, *missing_files(base, flags, writes=writes)]) from None
+    policy.check_files(writes=writes)
     return policy

@@ -33,7 +33,7 @@ def plan(
 
     Takes the same POLICY and options as run.
     """
-    checked = policy_of(policy, flags)
+    checked = policy_of(policy, flags, writes=False)
     with computing(scheduler, workers, memory_limit):
         from dask_anon.engine.plan import plan as look
 

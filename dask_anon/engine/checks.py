@@ -6,11 +6,33 @@ A run takes hours on a large table; what its first minute can know must not wait
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 
-from dask_anon.errors import DataError, PolicyError, Problem
+from dask_anon.errors import AnonError, DataError, PolicyError, Problem
 from dask_anon.hierarchy import domain_of, released_fields, summarize
 from dask_anon.policy import Bound, Policy
+
+
+@contextmanager
+def reaching(path: str, what: str, kind: type[AnonError]) -> Iterator[None]:
+    """Say in one sentence that a URL cannot be reached; each file system has errors of its own."""
+    try:
+        yield
+    except AnonError:
+        raise
+    except Exception as error:
+        if "://" not in path:
+            raise
+        scheme = path.split("://")[0]
+        shown = re.sub(r"://[^/@]*@", "://", path)  # a password may stand there
+        raise kind(
+            f"the {what} {shown!r} cannot be reached ({type(error).__name__}). Check the address "
+            f"and the credentials, and that the package that opens {scheme}:// is installed."
+        ) from error
 
 
 def check_keys(bound: Bound, policy: Policy) -> None:

@@ -22,12 +22,12 @@ import pyarrow as pa
 from dask.utils import format_bytes
 
 from dask_anon.config import Settings, settings
-from dask_anon.engine.checks import check_keys, check_size, check_types
+from dask_anon.engine.checks import check_keys, check_size, check_types, reaching
 from dask_anon.engine.domains import needs_pass
 from dask_anon.engine.resources import Resources, resources
 from dask_anon.engine.sources import Source, column_names, open_source
 from dask_anon.engine.tree import Limits
-from dask_anon.errors import AnonError, PlanError, PolicyError
+from dask_anon.errors import AnonError, DataError, PlanError, PolicyError, counted
 from dask_anon.hierarchy import domain_of
 from dask_anon.kernels.common import n_lanes
 from dask_anon.policy import Bound, Policy
@@ -96,10 +96,11 @@ class Plan:
         return asdict(self) | {"peak_memory": self.peak_memory, "n_tasks": self.n_tasks}
 
     def __str__(self) -> str:
+        n_attributes = len(self.quasi_identifiers)
         rows = "unknown" if self.n_records is None else f"{self.n_records:,}"
         lines = [
-            f"rows           {rows} in {self.n_partitions:,} partitions",
-            f"columns        {len(self.quasi_identifiers)} quasi-identifiers, "
+            f"rows           {rows} in {counted(self.n_partitions, 'partition', 'partitions')}",
+            f"columns        {counted(n_attributes, 'quasi-identifier', 'quasi-identifiers')}, "
             f"{len(self.columns_used)} read, {len(self.columns_dropped)} dropped",
             f"codes          {self.code_bytes * 8} bits each, read in {self.passes} passes",
             f"tasks          {self.n_tasks:,}, {self.n_slots} at a time",
@@ -175,7 +176,9 @@ def open_input(policy: Policy) -> tuple[Source, Bound]:
         "encoding": given.encoding,
     }
     # Roles first: a large CSV need not be scanned to find that a column's name is mistyped.
-    bound = policy.bind(column_names(given.path, **options), default_role="error")
+    with reaching(given.path, "input", DataError):
+        names = column_names(given.path, **options)
+    bound = policy.bind(names, default_role="error")
     check_keys(bound, policy)
     types = {name: column.type for name, column in policy.columns.items() if column.type}
     generalized = set(bound.quasi_identifiers)

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dask_anon.engine.checks import reaching
 from dask_anon.engine.scratch import remove, whole_file
 from dask_anon.errors import OutputError
 
@@ -75,13 +76,15 @@ class Target:
         if self.is_remote:
             import fsspec
 
-            self._fs = fsspec.core.url_to_fs(self.path)[0]
+            with reaching(self.path, "output", OutputError):
+                self._fs = fsspec.core.url_to_fs(self.path)[0]
             self.parent: str | None = None
         else:
             self.path = os.path.abspath(self.path)
             self.recoding_path = f"{self.path}.recoding"
             self.parent = os.path.dirname(self.path)
-        self._refuse_existing()
+        with reaching(self.path, "output", OutputError):
+            self._refuse_existing()
 
     def _exists(self, path: str) -> bool:
         return bool(self._fs.exists(path)) if self.is_remote else os.path.lexists(path)

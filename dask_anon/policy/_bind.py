@@ -133,7 +133,7 @@ def _unnamed(policy: Policy, names: Sequence[str]) -> list[Problem]:
         Problem(
             "columns",
             f"{what} no role. Give every column of the data one, or say what the others are "
-            "(default_role: insensitive publishes them, default_role: identifier drops them).",
+            "(default_role or --default-role: insensitive publishes them, identifier drops them).",
         )
     ]
 

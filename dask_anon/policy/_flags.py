@@ -80,11 +80,11 @@ def from_flags(
     return policy
 
 
-def missing_files(base: Policy | None, flags: Mapping[str, Any]) -> list[Problem]:
+def missing_files(base: Policy | None, flags: Mapping[str, Any], *, writes: bool) -> list[Problem]:
     """Find the files that neither the policy file nor the options name."""
     return [
         Problem(f"--{section}", MISSING[section])
-        for section in ("input", "output")
+        for section in (("input", "output") if writes else ("input",))
         if flags.get(section) is None and (base is None or getattr(base, section) is None)
     ]
 

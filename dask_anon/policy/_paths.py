@@ -42,12 +42,12 @@ def _under(folder: str, path: str) -> str:
     return path if "://" in path else os.path.join(folder, os.path.expanduser(path))
 
 
-def file_problems(source: Input | None, target: Output | None) -> list[Problem]:
+def file_problems(source: Input | None, target: Output | None, *, writes: bool) -> list[Problem]:
     """Find what keeps a run from files from starting."""
     problems = [
         Problem(f"{section}.path", MISSING[section])
         for section, files in (("input", source), ("output", target))
-        if files is None
+        if files is None and (writes or section == "input")
     ]
     if source is not None and target is not None and _overlap(source.path, target.path):
         problems.append(

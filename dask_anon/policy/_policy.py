@@ -220,9 +220,12 @@ class Policy(Part):
         """
         return _bind.bind(self, names, default_role)
 
-    def check_files(self) -> None:
-        """Raise if a run from files cannot start: no input, no output, or one inside the other."""
-        problems = file_problems(self.input, self.output)
+    def check_files(self, *, writes: bool = True) -> None:
+        """Raise if a run from files cannot start: no input, no output, or one inside the other.
+
+        Without `writes`, the output may be left open.
+        """
+        problems = file_problems(self.input, self.output, writes=writes)
         if problems:
             raise PolicyError(problems)
 

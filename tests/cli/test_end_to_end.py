@@ -60,7 +60,7 @@ def test_a_policy_becomes_a_verified_release(here):
     result = call("run", "policy.yaml")
     assert result.exit_code == 0
     assert result.stdout.startswith("12 records in ")
-    assert f"release   {here}/release  (1 files" in result.stdout
+    assert f"release   {here}/release  (1 file, " in result.stdout
     assert (here / "release.recoding").is_dir()
     checked = call("verify", "release")
     assert checked.exit_code == 0
@@ -98,11 +98,18 @@ def test_plan_says_what_a_run_would_do_and_does_nothing(here):
     result = call("plan", "policy.yaml")
     assert result.exit_code == 0
     first, *_ = result.stdout.splitlines()
-    assert first.split() == ["rows", "12", "in", "1", "partitions"]
+    assert first.split() == ["rows", "12", "in", "1", "partition"]
     assert "2 quasi-identifiers, 3 read, 1 dropped" in result.stdout
     for word in ("encode", "finish", "write", "verify", "memory"):
         assert word in result.stdout
     assert sorted(here.rglob("*")) == before
+
+
+def test_plan_needs_no_output(here):
+    words = "plan --input people.csv -q age -k 3 --default-role insensitive"
+    result = call(*words.split())
+    assert result.exit_code == 0
+    assert "1 quasi-identifier, 4 read, 0 dropped" in result.stdout
 
 
 def test_options_do_without_a_policy_file(here):
