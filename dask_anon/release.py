@@ -154,7 +154,7 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
         counts = _recount(staging.data, files, columns, writing.format, scratch.path, fitted)
         evaluation = Evaluation.from_counts(policy, counts, fitted.certainty)
         if fitted.recoding.n_records:
-            evaluation.raise_if_failed()
+            _refuse(evaluation)
         manifest = Manifest.build(
             policy=policy.to_manifest(),
             columns=columns,
@@ -183,6 +183,13 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
         files=tuple(files),
         passes=fitted.recoding.passes,
     )
+
+
+def _refuse(evaluation: Evaluation) -> None:
+    try:
+        evaluation.raise_if_failed()
+    except VerificationError as error:
+        raise VerificationError(f"{error} Nothing is published.", **error.parts) from None
 
 
 @contextmanager

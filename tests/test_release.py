@@ -168,6 +168,8 @@ def test_a_requirement_that_fails_publishes_nothing(folder):
         anon.run(asked)
     assert e.value.exit_code == 1
     assert "1 of 2 requirements do not hold" in str(e.value)
+    assert str(e.value).endswith("Nothing is published.")
+    assert len(e.value.problems) == 1
     assert listing(folder) == before
 
 
@@ -403,6 +405,36 @@ def test_inputs_and_outputs_may_be_urls(folder):
     assert memory.exists(f"{made.recoding_path}/recoding.json")
     assert not [name for name in memory.ls("/anon-test", detail=False) if "/." in name]
     memory.rm("/anon-test", recursive=True)
+
+
+def test_a_file_url_is_a_path(folder):
+    source, output = f"file://{folder}/in.parquet", {"path": f"file://{folder}/release"}
+    made = anon.run(policy(folder, source, output=output))
+    assert made.path == str(folder / "release")
+    assert anon.verify(folder / "release").holds
+
+
+@pytest.mark.parametrize("broken", ["part-00000.parquet", "manifest.json", "recoding.json"])
+def test_an_upload_that_fails_leaves_nothing(folder, monkeypatch, broken):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+
+    def failing(real):
+        def copy(source, target, *args, **options):
+            inside = str(target).partition("/release")[2]
+            if inside.endswith(f"/{broken}"):
+                raise ConnectionError("gone")
+            return real(source, target, *args, **options)
+
+        return copy
+
+    for name in ("cp_file", "put_file"):  # within the store, and into it
+        monkeypatch.setattr(memory, name, failing(getattr(memory, name)))
+    asked = policy(folder, output={"path": "memory://anon-test/release"})
+    with dask.config.set(scheduler="threads"), pytest.raises(ConnectionError):
+        anon.run(asked)
+    assert memory.find("/anon-test") == []
 
 
 def mounted(path: Path, size: str) -> bool:

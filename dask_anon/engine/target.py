@@ -68,6 +68,8 @@ class Target:
 
     def __init__(self, path: str, overwrite: bool) -> None:
         self._overwrite = overwrite
+        if path.startswith(("file://", "local://")):
+            path = path.partition("://")[2]
         self.path = path.rstrip("/") if len(path) > 1 else path
         self.is_remote = "://" in path
         self.name = posixpath.basename(self.path) or "release"
@@ -188,12 +190,18 @@ class Target:
         for path in (self.path, self.recoding_path):
             if self._fs.exists(path):
                 self._fs.rm(path, recursive=True)
-        self._fs.put(recoding_path, self.recoding_path, recursive=True)
-        for source in self._fs.find(staging.path):
-            name = source.split(f"{posixpath.basename(staging.path)}/", 1)[1]
-            if name != "manifest.json":
-                self._fs.mv(source, f"{self.path}/{name}")
-        self._fs.mv(f"{staging.path}/manifest.json", f"{self.path}/manifest.json")
+        try:
+            self._fs.put(recoding_path, self.recoding_path, recursive=True)
+            for source in self._fs.find(staging.path):
+                name = source.split(f"{posixpath.basename(staging.path)}/", 1)[1]
+                if name != "manifest.json":
+                    self._fs.mv(source, f"{self.path}/{name}")
+            self._fs.mv(f"{staging.path}/manifest.json", f"{self.path}/manifest.json")
+        except BaseException:
+            for path in (self.path, self.recoding_path):
+                if self._fs.exists(path):
+                    self._fs.rm(path, recursive=True)
+            raise
 
 
 def _missing_folders(path: str) -> list[str]:
