@@ -82,7 +82,7 @@ class Recoding:
         return {**self.__dict__, "owner": None}
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return type(self).__name__, self.path, self.n_records, self.n_classes
+        return type(self).__name__, self.path, *_version(self.path)
 
     def apply(self, data: Any) -> Any:
         """Replace the quasi-identifiers of a table by what their classes show.
@@ -112,6 +112,7 @@ class Recoding:
     def classes_of(self, table: pa.Table) -> list[tuple[int, Array, Array]]:
         """(region, records, their class in the region) for every region that records fall into."""
         rows = encode_table(table, self.domains, np.dtype(self.dtype))
+        self._refuse_new_missing(rows)
         keys = np.empty(0, np.uint64)
         if self.key_columns:
             keys = record_keys(table, self.key_columns, self.policy.seed)
@@ -155,8 +156,23 @@ class Recoding:
                 columns[name] = frame[name]
         return pd.DataFrame(columns, index=frame.index)
 
+    def _refuse_new_missing(self, rows: Array) -> None:
+        # No class says that it holds missing values there, so the release would hide them.
+        counts = {
+            domain.column: np.count_nonzero(rows[:, j] == domain.missing_code)
+            for j, domain in enumerate(self.domains)
+            if not domain.has_missing
+        }
+        found = [f"{column!r} ({n:,})" for column, n in counts.items() if n]
+        if found:
+            raise DataError(
+                f"the data has missing values where there were none: {', '.join(found)}, compared "
+                "with the data the recoding was fitted on. Fill them, or fit again."
+            )
+
     def _region(self, region: int) -> tuple[Subtree, _classes.RegionClasses, Array]:
-        return _region(self.path, region, tuple(d.kind == "nominal" for d in self.domains))
+        nominal = tuple(domain.kind == "nominal" for domain in self.domains)
+        return _region(self.path, _version(self.path), region, nominal)
 
     def _needed(self) -> list[str]:
         return list(dict.fromkeys([*(d.column for d in self.domains), *self.key_columns]))
@@ -219,9 +235,15 @@ class Recoding:
             ) from error
 
 
+def _version(path: str) -> tuple[int, int]:
+    """Tells a recoding from another that stood at this path before."""
+    found = os.stat(os.path.join(path, "recoding.json"))
+    return found.st_ino, found.st_mtime_ns
+
+
 @lru_cache(maxsize=8)
 def _region(
-    path: str, region: int, nominal: tuple[bool, ...]
+    path: str, version: tuple[int, int], region: int, nominal: tuple[bool, ...]
 ) -> tuple[Subtree, _classes.RegionClasses, Array]:
     subtree, classes = _classes.load_region(path, region, nominal)
     return subtree, classes, _classes.class_of_nodes(subtree)
