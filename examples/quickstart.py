@@ -13,7 +13,7 @@ import dask_anon as anon
 def main() -> None:
     people = pd.DataFrame(
         {
-            "name": ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"],
+            "patient": ["P-1", "P-2", "P-3", "P-4", "P-5", "P-6"],
             "age": [23, 25, 31, 52, 58, 63],
             "zip": ["02134", "02134", "02139", "10001", "10001", "10002"],
             "diagnosis": ["flu", "asthma", "flu", "angina", "flu", "asthma"],
@@ -21,7 +21,7 @@ def main() -> None:
     )
     policy = anon.Policy(
         columns={
-            "name": {"role": "identifier"},
+            "patient": {"role": "identifier"},
             "age": {"role": "quasi-identifier"},
             "zip": {"role": "quasi-identifier"},
             "diagnosis": {"role": "sensitive"},
