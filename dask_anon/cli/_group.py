@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -24,7 +28,8 @@ class AnonGroup(click.Group):
         from dask_anon.errors import AnonError
 
         try:
-            return super().invoke(ctx)
+            with _stopping_cleanly():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click's own, already polite
         except AnonError as error:
@@ -38,6 +43,26 @@ class AnonGroup(click.Group):
             stop(ctx, "out of memory. Use --workers and --memory-limit, or smaller partitions.", 2)
         except Exception as error:
             stop(ctx, _bug(error), BUG)
+
+
+@contextmanager
+def _stopping_cleanly() -> Iterator[None]:
+    """Let SIGTERM (``docker stop``, a batch system) end a command as Ctrl-C does.
+
+    Otherwise scratch, which holds codes of people, would stay behind.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def stop(ctx: click.Context, message: str, exit_code: int) -> NoReturn:

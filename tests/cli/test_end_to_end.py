@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,27 @@ def test_a_requirement_that_fails_exits_1_and_publishes_nothing(here):
         "people.parquet",
         "policy.yaml",
     ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_leaves_nothing(here, monkeypatch, number):
+    from dask_anon.engine import execute
+
+    before, run = sorted(here.rglob("*")), execute._run
+
+    def stop(stage, *args, **kwargs):
+        if stage == "finish":
+            assert list(here.glob(".release.scratch-*"))
+            os.kill(os.getpid(), number)
+        return run(stage, *args, **kwargs)
+
+    monkeypatch.setattr(execute, "_run", stop)
+    handler = signal.getsignal(number)
+    result = call("run", "policy.yaml")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "Error: interrupted before the work was complete."
+    assert sorted(here.rglob("*")) == before
+    assert signal.getsignal(number) is handler
 
 
 def test_a_changed_release_exits_1(here):
