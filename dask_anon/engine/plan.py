@@ -38,6 +38,7 @@ _MAX_PARTITION_ROWS, _MAX_REGION_ROWS = 4_000_000, 4_000_000
 _MIN_PARTITION_ROWS, _MIN_REGION_ROWS = 100_000, 100_000
 _TEXT_BYTES = 32
 _WRITER_BYTES = 40
+_MIN_ROOM = 2**24
 
 
 @dataclass(frozen=True)
@@ -291,12 +292,13 @@ def limits_of(planned: Plan) -> Limits:
 def _room(available: Resources, own: Settings) -> int:
     """Bytes that rows may take in one task."""
     room = int(available.task_memory * own.memory_fraction) - PROCESS_BYTES
-    if room < 2**24:
+    if room < _MIN_ROOM:
+        least = math.ceil((PROCESS_BYTES + _MIN_ROOM) / own.memory_fraction / 2**26) * 2**26
         raise PlanError(
             f"a task has {format_bytes(available.task_memory)} of memory, which leaves too little "
             f"beside the {format_bytes(PROCESS_BYTES)} of the process itself. Give each worker at "
-            "least 512 MiB a thread: a larger --memory-limit (or the setting anon.memory.limit), "
-            "or fewer threads a worker."
+            f"least {format_bytes(least)} a thread: a larger --memory-limit (or the setting "
+            "anon.memory.limit), or fewer threads a worker."
         )
     return room
 
