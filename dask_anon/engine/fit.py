@@ -29,6 +29,7 @@ from dask_anon.engine.encode import (
     scale_of,
     settled,
 )
+from dask_anon.engine.execute import current_client
 from dask_anon.engine.finish import finish
 from dask_anon.engine.plan import Plan, limits_of, plan
 from dask_anon.engine.regroup import regroup
@@ -109,6 +110,11 @@ class _Owner:
 
     def __init__(self, path: str) -> None:
         weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+
+# A cluster computes copies of a lazy frame (persist, Client.compute), maybe after the frame itself
+# is gone here. What its tasks read then stays until this process ends.
+_lent: list[_Owner] = []
 
 
 def _parts(data: Any, columns: list[str]) -> list[Any]:
@@ -202,8 +208,9 @@ def anonymize(data: Any, policy: Policy) -> Any:
     --------
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [23, 23, 24, 25], "salary": [50, 55, 52, 51]})
-    >>> policy = Policy(columns={"age": "quasi-identifier"}, privacy=[{"model": "k-anonymity", "k":
-    2}])
+    >>> policy = Policy(
+    ...     columns={"age": "quasi-identifier"}, privacy=[{"model": "k-anonymity", "k": 2}]
+    ... )
     >>> anonymize(people, policy)
             age  salary
     0        23      50
@@ -211,4 +218,7 @@ def anonymize(data: Any, policy: Policy) -> Any:
     2  [24, 25]      52
     3  [24, 25]      51
     """
-    return fit(data, policy).apply(data)
+    recoding = fit(data, policy)
+    if not isinstance(data, pd.DataFrame) and current_client() is not None:
+        _lent.append(recoding.owner)
+    return recoding.apply(data)
