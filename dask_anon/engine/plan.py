@@ -33,12 +33,17 @@ from dask_anon.kernels.common import n_lanes
 from dask_anon.policy import Bound, Policy
 
 # What a worker holds before it has seen a row: the interpreter, pandas, Arrow, compiled kernels.
-PROCESS_BYTES = 250 * 2**20
+# Resident after a run of a thousand rows: 280 MiB, of which 100 are shared libraries.
+PROCESS_BYTES = 300 * 2**20
 _MAX_PARTITION_ROWS, _MAX_REGION_ROWS = 4_000_000, 4_000_000
 _MIN_PARTITION_ROWS, _MIN_REGION_ROWS = 100_000, 100_000
 _TEXT_BYTES = 32
 _WRITER_BYTES = 40
-_MIN_ROOM = 2**24
+# Some 30,000 rows: with less, tasks are all overhead.
+_MIN_ROOM = 2**22
+# The count reads released columns in chunks of this many rows, whatever the partitions are.
+_COUNT_ROWS, _COUNT_BYTES = 2_000_000, 64
+_CSV_BYTES = 48 * 2**20
 
 
 @dataclass(frozen=True)
@@ -199,28 +204,27 @@ def plan_source(source: Source, bound: Bound, policy: Policy) -> tuple[Source, P
     """Plan a run over files: the source in parts that fit, and the plan."""
     own = settings()
     available = resources(own)
-    prices = _Prices(source.schema, bound, _code_bytes(source, bound))
+    prices = _Prices(source.schema, bound, policy, _code_bytes(source, bound), source)
     room = _room(available, own)
     n = source.n_rows
     check_size(n, policy)
     fair = max(_MIN_PARTITION_ROWS, math.ceil(n / (4 * available.n_slots)))
-    rows = own.rows_partition or max(1, min(_MAX_PARTITION_ROWS, fair, room // prices.write))
-    source = source.regroup(rows)
-    largest = max(source.rows_of_parts, default=0)
-    needed = PROCESS_BYTES + largest * prices.write
-    if needed > available.task_memory:
-        stage = "write" if prices.write >= prices.encode else "encode"
-        what = "row groups" if source.kind == "parquet" else "blocks"
-        raise PlanError(
-            f"needs {format_bytes(needed)} a task at {stage!r}, a task has "
-            f"{format_bytes(available.task_memory)}: the largest partition has {largest:,} rows. "
-            f"Use {what} of at most {max(1, room // prices.write):,} rows, fewer threads a worker, "
-            "or a larger --memory-limit (or the setting anon.memory.limit)."
-        )
+    fits = max(1, (room - prices.reading) // prices.partition)
+    source = source.regroup(own.rows_partition or min(_MAX_PARTITION_ROWS, fair, fits))
     planned = plan_rows(
         n, source.n_parts, source.schema, bound, policy, own,
-        reads_domains=reads_domains(source, bound), largest=largest, prices=prices,
+        reads_domains=reads_domains(source, bound),
+        largest=max(source.rows_of_parts, default=0), prices=prices,
     )  # fmt: skip
+    worst = max(planned.stages, key=lambda stage: stage.task_memory)
+    if worst.task_memory > available.task_memory:
+        what = "row groups" if source.kind == "parquet" else "blocks"
+        raise PlanError(
+            f"needs {format_bytes(worst.task_memory)} a task at {worst.name!r}, a task has "
+            f"{format_bytes(available.task_memory)}: the largest partition has "
+            f"{planned.partition_rows:,} rows. Use {what} of at most {fits:,} rows, fewer "
+            "threads a worker, or a larger --memory-limit (or the setting anon.memory.limit)."
+        )
     return source, planned
 
 
@@ -237,7 +241,7 @@ def plan_rows(
 ) -> Plan:  # fmt: skip
     """Plan for partitions that are given."""
     available = resources(own)
-    prices = prices or _Prices(schema, bound, 8)
+    prices = prices or _Prices(schema, bound, policy, 8, None)
     room = _room(available, own)
     per_partition = largest
     if largest is None and n_records is not None:
@@ -256,16 +260,19 @@ def plan_rows(
         return PROCESS_BYTES + price * rows + fixed
 
     region = min(region_rows, n) if n_records is not None else region_rows
+    in_chunk = _COUNT_ROWS if n_records is None else min(n, _COUNT_ROWS)
+    written_in = task(prices.write, fixed=prices.reading)
+    counted_in = task(prices.verify, fixed=in_chunk * _COUNT_BYTES + prices.verify_text)
     stages = [
-        Stage("encode", p, n * code_row, task(prices.encode)),
+        Stage("encode", p, n * code_row, task(prices.encode, fixed=prices.reading)),
         Stage("tree", p * levels, n * code_row * levels, task(prices.tree, fixed=own.tree_bytes)),
         Stage("regroup", p, 2 * n * code_row, task(prices.regroup)),
         Stage("finish", regions, n * (code_row + prices.answer), task(prices.finish, region)),
-        Stage("write", p, n * (prices.answer + prices.payload), task(prices.write)),
-        Stage("verify", 2 * p, n * (prices.answer + 16), task(prices.verify)),
+        Stage("write", p, n * (prices.answer + prices.payload), written_in),
+        Stage("verify", 2 * p, n * (prices.answer + 16), counted_in),
     ]
     if reads_domains:
-        stages.insert(0, Stage("domains", p, n * 8 * d, task(prices.encode)))
+        stages.insert(0, Stage("domains", p, n * 8 * d, task(prices.encode, fixed=prices.reading)))
     return Plan(
         n_records=n_records,
         n_partitions=p,
@@ -297,7 +304,7 @@ def _room(available: Resources, own: Settings) -> int:
         raise PlanError(
             f"a task has {format_bytes(available.task_memory)} of memory, which leaves too little "
             f"beside the {format_bytes(PROCESS_BYTES)} of the process itself. Give each worker at "
-            f"least {format_bytes(least)} a thread: a larger --memory-limit (or the setting "
+            f"least {least // 2**20} MiB a thread: a larger --memory-limit (or the setting "
             "anon.memory.limit), or fewer threads a worker."
         )
     return room
@@ -315,28 +322,59 @@ def _region_rows(n: int | None, room: int, prices: _Prices, available: Resources
 class _Prices:
     """Bytes a row, by stage."""
 
-    def __init__(self, schema: pa.Schema, bound: Bound, code: int) -> None:
+    def __init__(
+        self, schema: pa.Schema, bound: Bound, policy: Policy, code: int, source: Source | None
+    ) -> None:
         d = len(bound.quasi_identifiers)
-        widths = {field.name: _width(field.type) for field in schema}
+        widths = _widths(schema, bound, source)
         known = sum(widths[name] for name in bound.quasi_identifiers)
         self.code = code
         self.payload = sum(widths[name] for name in bound.payload)
         self.answer = 2 * code * d
         lanes = n_lanes(d, np.dtype(f"u{code}"))
-        self.encode = known + code * d + 24
+        # Arrow, the columns' codes one by one, the codes of the rows, what is looked up.
+        self.encode = known + 2 * code * d + 32
         self.tree = code * d + 4
         self.regroup = 2 * code * d + 10
         self.finish = 2 * code * lanes + 2 * code * d + 40
-        labels = 16 * d
-        self.write = 2 * self.payload + self.answer + labels + _WRITER_BYTES
-        self.verify = labels + 48
+        self.write = 2 * self.payload + self.answer + 16 * d + _WRITER_BYTES
+        if policy.algorithm.ties == "divide":
+            # Keys are made of the text of everything that is released, and travel with the codes.
+            self.encode += self.payload + 260
+            self.tree += 8
+            self.regroup += 16
+            self.finish += 24
+        # A block of CSV lies there as bytes, as fields and as values.
+        self.reading = _CSV_BYTES if source is not None and source.kind == "csv" else 0
+        self.partition = max(self.encode, self.tree, self.regroup, self.write)
+        # The count holds the labels of a file: one a class for intervals, long ones for sets.
+        sets = [q for q in bound.quasi_identifiers if not _is_fixed(schema.field(q).type)]
+        others = set(bound.quasi_identifiers).difference(sets)
+        n_intervals = sum(policy.format_of(q) in ("interval", "set") for q in others)
+        self.verify = 112 * len(sets) + 16 * n_intervals
+        self.verify_text = (len(sets) + n_intervals) * 2**23
+
+
+def _widths(schema: pa.Schema, bound: Bound, source: Source | None) -> dict[str, int]:
+    """Bytes of a value in memory, by column."""
+    widths = {field.name: _width(field.type) for field in schema}
+    if source is not None:
+        used = set(bound.quasi_identifiers) | set(bound.payload)
+        wide = [f.name for f in schema if f.name in used and not _is_fixed(f.type)]
+        for name, n_bytes in source.value_bytes(wide).items():
+            widths[name] = max(widths[name], n_bytes)
+    return widths
+
+
+def _is_fixed(type_: pa.DataType) -> bool:
+    try:
+        return bool(type_.bit_width)
+    except ValueError:  # text and nested types
+        return False
 
 
 def _width(type_: pa.DataType) -> int:
-    try:
-        return max(1, int(type_.bit_width) // 8)
-    except ValueError:  # text and nested types have no fixed width
-        return _TEXT_BYTES
+    return max(1, int(type_.bit_width) // 8) if _is_fixed(type_) else _TEXT_BYTES
 
 
 def _code_bytes(source: Source, bound: Bound) -> int:

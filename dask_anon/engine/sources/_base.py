@@ -58,6 +58,14 @@ class Source(ABC):
         """What is known of a column without reading it, or None."""
         return None
 
+    def value_bytes(self, columns: Sequence[str]) -> dict[str, int]:
+        """About how many bytes a value takes in memory, for columns of no fixed width.
+
+        Here: the bytes that the files have a row, in equal shares.
+        """
+        share = self.n_bytes // max(1, self.n_rows * len(columns))
+        return dict.fromkeys(columns, share)
+
     @property
     def n_rows(self) -> int:
         return sum(self.rows_of_parts)
