@@ -13,7 +13,7 @@ QUASI_IDENTIFIERS = [f"q{j}" for j in range(6)]
 
 
 def people(n: int, seed: int) -> pa.Table:
-    """Six integer quasi-identifiers of 2 to 4,000,000 values, skewed and not, and two other columns.
+    """Six integer quasi-identifiers of 2 to 4,000,000 values, and two other columns.
 
     Birth day, postal code, income, sex, years of education, hours a week; a code and a measurement.
     """

@@ -1,4 +1,4 @@
-"""The kernel alone, in records a CPU second, against umbra-k 0.1.0: ``python -m benchmarks.kernel``.
+"""The kernel alone, against umbra-k 0.1.0: ``python -m benchmarks.kernel``.
 
 umbra-k partitions 100,000 Adult-like records (its own data frame, k = 5); the kernel partitions
 1M and 10M records of six numeric quasi-identifiers from codes that are there. CPU seconds of one

@@ -1,4 +1,4 @@
-"""The whole run against the same table shuffled and copied: ``python -m benchmarks.run [--rows N]``.
+"""The whole run against the same table shuffled and copied: ``python -m benchmarks.run``.
 
 One process tree, two workers of one thread, one after the other:
 
@@ -47,9 +47,10 @@ class Phases:
 
 @dataclass
 class Measured:
-    """Wall seconds, and the most that any process held at once."""
+    """Wall and CPU seconds of all processes, and the most that any of them held at once."""
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak: int = 0
     peak_of_one: int = 0
 
@@ -69,6 +70,7 @@ def measured() -> Iterator[Measured]:
             found.peak = max(found.peak, sum(held))
             found.peak_of_one = max(found.peak_of_one, max(held, default=0))
 
+    cpu = _cpu_seconds()
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     began = time.perf_counter()
@@ -76,14 +78,21 @@ def measured() -> Iterator[Measured]:
         yield found
     finally:
         found.seconds = time.perf_counter() - began
+        found.cpu_seconds = _cpu_seconds() - cpu
         done.set()
         watcher.join()
+
+
+def _cpu_seconds() -> float:
+    me = psutil.Process()
+    times = (process.cpu_times() for process in [me, *me.children(recursive=True)])
+    return sum(t.user + t.system for t in times)
 
 
 def policy(source: str, target: str, format: str = "bounds") -> Policy:
     """Six quasi-identifiers, k = 10."""
     return Policy(
-        columns={q: "quasi-identifier" for q in QUASI_IDENTIFIERS},
+        columns=dict.fromkeys(QUASI_IDENTIFIERS, "quasi-identifier"),
         default_role="insensitive",
         privacy=[{"model": "k-anonymity", "k": 10}],
         recoding={"method": "generalization", "format": format},
@@ -130,13 +139,20 @@ def _copy(path: str, target: str) -> int:
 
 @contextlib.contextmanager
 def cluster(n_workers: int, memory_limit: str) -> Iterator[object]:
-    """Two workers of one thread, as on a small machine."""
+    """Workers of one thread, with the settings of ``dask-anon run --workers`` for all that runs."""
     import dask
     from distributed import Client, LocalCluster
 
+    from dask_anon.cli._machines import ALLOCATOR
+
     with (
-        # The default buffer is larger than a small worker.
-        dask.config.set({"distributed.p2p.comm.buffer": "64MiB"}),
+        dask.config.set(
+            {
+                # The default buffer is larger than a small worker.
+                "distributed.p2p.comm.buffer": "64MiB",
+                "distributed.nanny.pre-spawn-environ": ALLOCATOR,
+            }
+        ),
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
@@ -183,13 +199,17 @@ def _print(
     rows: int, format: str, own: Measured, phases: Phases, shuffle: Measured, copy: Measured
 ) -> None:
     spent = ", ".join(f"{stage} {s:.1f}" for stage, s in phases.seconds.items())
-    print(
-        f"{rows:,} rows, {format}: {own.seconds:.1f} s = {own.seconds / shuffle.seconds:.2f} x shuffle "
-        f"({shuffle.seconds:.1f} s) = {own.seconds / copy.seconds:.2f} x copy ({copy.seconds:.1f} s); "
-        f"peak memory {own.peak / 2**20:,.0f} MiB in all ({own.peak / shuffle.peak:.2f} x shuffle), "
-        f"{own.peak_of_one / 2**20:,.0f} MiB in one process; seconds: {spent}",
-        flush=True,
-    )
+    parts = [
+        f"{rows:,} rows, {format}: {own.seconds:.1f} s",
+        f" = {own.seconds / shuffle.seconds:.2f} x shuffle ({shuffle.seconds:.1f} s)",
+        f" = {own.seconds / copy.seconds:.2f} x copy ({copy.seconds:.1f} s);",
+        f" CPU {own.cpu_seconds:.1f} s = {own.cpu_seconds / shuffle.cpu_seconds:.2f} x shuffle",
+        f" = {own.cpu_seconds / copy.cpu_seconds:.2f} x copy;",
+        f" peak memory {own.peak / 2**20:,.0f} MiB in all",
+        f" ({own.peak / shuffle.peak:.2f} x shuffle),",
+        f" {own.peak_of_one / 2**20:,.0f} MiB in one process; seconds: {spent}",
+    ]
+    print("".join(parts), flush=True)
 
 
 class Run:

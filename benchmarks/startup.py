@@ -1,7 +1,7 @@
 """What starting costs: ``python -m benchmarks.startup``.
 
-``import dask_anon`` loads no ``dask.dataframe``, pandas, numba or Arrow; compiled kernels are cached
-on disk, so that only the first run of an installation compiles.
+``import dask_anon`` loads no ``dask.dataframe``, pandas, numba or Arrow; compiled kernels are
+cached on disk, so that only the first run of an installation compiles.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from dask_anon.engine.scratch import whole_file
 # Labels come as dictionaries, so that each is written once; this marks them as the text they are.
 # A column of the original may have the same Arrow type and keeps it.
 LABEL = {b"anon": b"label"}
+# Generalized numbers and dates.
+BOUND = {b"anon": b"bound"}
 
 
 def write(
@@ -60,7 +62,6 @@ def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
     late = hasattr(pq.ParquetWriter, "add_key_value_metadata")
     if not late:
         schema = schema.with_metadata(metadata)
-    labels = {field.name for field in table.schema if field.metadata == LABEL}
     with pq.ParquetWriter(
         sink,
         schema,
@@ -68,8 +69,9 @@ def _write_parquet(table: pa.Table, sink: Any, compression: str) -> None:
         use_dictionary=repeating or False,
         # Past the default of 1 MiB pages become plain, at five times the cost for readers.
         dictionary_pagesize_limit=_DICTIONARY_BYTES,
-        # The smallest label of a part helps no reader, and takes as long as writing all of them.
-        write_statistics=[name for name in table.column_names if name not in labels],
+        # The extremes of what is generalized in a part help no reader: they are those of the table,
+        # nearly, and for labels take as long to find as all of them to write.
+        write_statistics=[f.name for f in table.schema if f.metadata not in (LABEL, BOUND)],
         store_schema=not late,
     ) as writer:
         writer.write_table(table.replace_schema_metadata(schema.metadata), max(1, table.num_rows))

@@ -98,7 +98,8 @@ def _write(
             "when it was written. The input changed during the run; run again."
         )
     if writing.shuffle_key is not None:
-        order = _generator(writing.shuffle_key, f"rows of {name}").permutation(len(place))
+        order = np.arange(len(place), dtype=np.uint32)
+        _generator(writing.shuffle_key, f"rows of {name}").shuffle(order)
         place, payload = place[order], payload.take(pa.array(order))
     table = _assembled(writing, payload, offsets, starts, place)
     return WrittenFile(
@@ -123,7 +124,9 @@ def _assembled(
             records = answers.of(j, domains[name])
             shown = released(domains[name], writing.policy.format_of(name), records)
             fields += [
-                field.with_metadata(files.LABEL) if pa.types.is_dictionary(field.type) else field
+                field.with_metadata(
+                    files.LABEL if pa.types.is_dictionary(field.type) else files.BOUND
+                )
                 for field in shown.fields
             ]
             arrays += shown.arrays
