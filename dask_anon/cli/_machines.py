@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-
 # Tasks work on arrays of some megabytes. The C library would map each anew, and a fifth of a run's
 # CPU time would go into page faults; below this size it reuses what it has.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": 2**28, "MALLOC_TRIM_THRESHOLD_": 2**28}
