@@ -27,7 +27,7 @@ import dask_anon as anon
 from dask_anon.recoding import table_from_frame
 
 LAW = settings(
-    max_examples=25,
+    max_examples=20,
     deadline=None,
     # Every algorithm's class runs the same inherited laws.
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],

@@ -133,7 +133,8 @@ def test_partitions_do_not_change_the_release(large, whole, ties, npartitions):
     lazy = dd.from_pandas(large, npartitions=npartitions)
     span_ties = "domain" if npartitions % 2 else "region"
     asked = policy(KINDS, k=5, ties=ties, span_ties=span_ties)
-    with small_tasks(region=100, bins=16, summaries="200kB"):
+    region = 100 if npartitions < 64 else 500
+    with small_tasks(region=region, bins=16, summaries="200kB"):
         released = anon.anonymize(lazy, asked)
     pd.testing.assert_frame_equal(released.compute(), whole[ties, span_ties])
 

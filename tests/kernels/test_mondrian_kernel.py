@@ -17,7 +17,7 @@ from dask_anon.kernels.tree import route_subtree
 TIES = {"left": common.LEFT, "either": common.EITHER, "divide": common.DIVIDE}
 DTYPES = (np.uint16, np.uint32, np.uint64)
 SPAN_TIES = st.sampled_from(["domain", "region"])
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(max_examples=50, deadline=None)
 
 
 class Table:
@@ -104,7 +104,7 @@ def tables(draw, dtype, max_records=60):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(LAW, max_examples=100)
+@settings(LAW, max_examples=80)
 @given(data=st.data(), ties=st.sampled_from(["left", "either"]), span_ties=SPAN_TIES)
 def test_kernel_equals_reference(dtype, data, ties, span_ties):
     attributes = data.draw(tables(dtype))
@@ -130,12 +130,12 @@ def test_divided_ties_equal_reference(dtype, data, span_ties):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [1, 6, 7, 8, 9, 17])
+@pytest.mark.parametrize("d", [1, 6, 7, 9, 17])
 @pytest.mark.parametrize("ties", ["left", "either", "divide"])
 def test_many_records_and_attributes_equal_reference(dtype, d, ties):
     """Above 1,024 records a histogram finds the median; 17 attributes fill three blocks."""
     rng = np.random.default_rng(d)
-    n, top = 2_500, np.iinfo(dtype).max - 2
+    n, top = 1_500, np.iinfo(dtype).max - 2
     attributes = []
     for j in range(d):
         if j % 4 == 0:
