@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dask_anon as anon
-from dask_anon.engine import execute
+from dask_anon.engine import execute, write
 from dask_anon.engine.sources import open_source
 
 MIB = 2**20
@@ -213,6 +213,34 @@ def test_a_row_group_that_cannot_fit_is_refused_before_it_is_read(tmp_path: Path
     ):
         anon.run(policy)
     assert os.listdir(tmp_path) == ["table"]
+
+
+def test_a_written_part_labels_no_set_of_another_part(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    n, n_parts, labelled = 4_000, 8, []
+    draw = np.random.default_rng(1)
+    job = pa.array([f"job {i}" for i in draw.integers(0, 300, n)])
+    table = pa.table({"job": job, "age": draw.integers(0, 90, n)})
+    pq.write_table(table, tmp_path / "table.parquet", row_group_size=n // n_parts)
+    original = write.set_labels
+
+    def noted(domain: Any, offsets: Any, codes: Any) -> Any:
+        labelled.append(len(offsets) - 1)
+        return original(domain, offsets, codes)
+
+    monkeypatch.setattr(write, "set_labels", noted)
+    policy = anon.Policy(
+        columns={"job": "quasi-identifier", "age": "quasi-identifier"},
+        privacy=[{"model": "k-anonymity", "k": 2}],
+        input={"path": str(tmp_path / "table.parquet")},
+        output={"path": str(tmp_path / "release")},
+    )
+    settings = {"anon.rows.partition": n // n_parts, "anon.rows.region": 1_000}
+    with dask.config.set(settings), dask.config.set(scheduler="threads"):
+        anon.run(policy)
+    # Labels of every set of a region, in each of its parts, would be three times as many.
+    assert n_parts < sum(labelled) <= n
 
 
 def test_memory_of_a_task_is_given_back_also_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:

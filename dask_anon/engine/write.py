@@ -167,13 +167,23 @@ class _Answers:
         return OrderedBounds(low, high, missing)
 
     def _sets(self, j: int, domain: Domain) -> RecordSets:
+        """Labels of the sets that occur here: those of all regions would grow with the table."""
         texts, n_texts = [pa.array([], pa.string())], 0
-        # Sets are numbered by region; those of the regions before come first.
-        shift = np.zeros(len(self._begins) - 1, np.int64)
+        of_record = np.empty(len(self._place), np.int64)
+        of_record[self._place] = self._answers[f"set_{j}"]  # in the order of the segments
         for r in self._regions:
-            texts.append(set_labels(domain, *load_sets(self._writing.recoding_path, r, j)))
-            shift[r] = n_texts
+            offsets, codes = load_sets(self._writing.recoding_path, r, j)
+            segment = of_record[self._begins[r] : self._begins[r + 1]]
+            occurs = np.zeros(len(offsets) - 1, np.bool_)
+            occurs[segment] = True
+            size = np.diff(offsets)
+            texts.append(
+                set_labels(
+                    domain,
+                    np.concatenate([[0], np.cumsum(size[occurs])]),
+                    codes[np.repeat(occurs, size)],
+                )
+            )
+            segment[:] = (np.cumsum(occurs) - 1 + n_texts)[segment]
             n_texts += len(texts[-1])
-        region = np.searchsorted(self._begins, self._place, side="right") - 1
-        of_record = self._answers[f"set_{j}"] + shift[region]
-        return RecordSets(of_record, pa.concat_arrays(texts))
+        return RecordSets(of_record[self._place], pa.concat_arrays(texts))
