@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import psutil
 
 import dask_anon as anon
 from benchmarks._data import QUASI_IDENTIFIERS, write_people
+from dask_anon.cli._machines import ALLOCATOR
 from dask_anon.engine.execute import reporting_to
 
 MIB = 2**20
@@ -102,14 +102,18 @@ def policy_of(source: str, target: str, k: int, format: str) -> anon.Policy:
     )
 
 
-def measure(source: str, target: str, n_workers: int, limit: str, k: int, format: str) -> Any:
+def measure(
+    source: str, target: str, n_workers: int, limit: str, k: int, format: str
+) -> tuple[anon.Release, Watch, float]:
     """One run in fresh processes: the release, what was watched, and wall seconds."""
+    import dask
     from distributed import Client, LocalCluster
 
     with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": ALLOCATOR}),
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, memory_limit=limit,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as cluster,
         Client(cluster) as client,
     ):  # fmt: skip
@@ -121,7 +125,7 @@ def measure(source: str, target: str, n_workers: int, limit: str, k: int, format
     return release, watch, seconds
 
 
-def report(n_records: int, release: Any, watch: Watch, seconds: float, limit: int) -> bool:
+def report(n_records: int, release: anon.Release, watch: Watch, seconds: float, limit: int) -> bool:
     """Print what one run held; False if a stage held more than was planned."""
     print(f"\n{n_records:,} rows: {seconds:.1f} s, {seconds / n_records * 1e6:.2f} µs a row")
     print(f"  {'stage':<10}{'planned':>10}{'measured':>10}{'client':>10}{'seconds':>9}")
@@ -137,7 +141,9 @@ def report(n_records: int, release: Any, watch: Watch, seconds: float, limit: in
             f"{'   more than planned' if plan and most > plan else ''}"
         )
     workers = ", ".join(f"{watch.peak_of(pid) / MIB:.0f}" for pid in watch.workers)
-    print(f"  peaks: workers {workers} of {limit / MIB:.0f} MiB, client {watch.peak_of(0) / MIB:.0f}")
+    print(
+        f"  peaks: workers {workers} of {limit / MIB:.0f} MiB, client {watch.peak_of(0) / MIB:.0f}"
+    )
     return fits
 
 
@@ -168,9 +174,32 @@ def main() -> None:
             )
             for path in (source, release.path, release.recoding_path):
                 shutil.rmtree(path)
-    print(f"\n{'rows':>13}{'planned':>12}{'a worker':>12}{'client':>12}{'seconds':>9}{'µs a row':>10}")
+    print(
+        f"\n{'rows':>13}{'planned':>12}{'a worker':>12}{'client':>12}{'seconds':>9}{'µs a row':>10}"
+    )
     print("\n".join(lines))
     print("every stage within its plan" if fit else "a stage held more than its plan")
+
+
+class Memory:
+    """asv: the most that a worker and the client hold, by rows."""
+
+    timeout = 600
+    unit = "MiB"
+    param_names = ("rows",)
+    params = ([1_000_000, 4_000_000],)
+
+    def _watch(self, n: int) -> Watch:
+        with tempfile.TemporaryDirectory() as home:
+            source = write_people(f"{home}/table", n)
+            return measure(source, f"{home}/release", 2, "1GiB", 10, "bounds")[1]
+
+    def track_a_worker(self, n: int) -> float:
+        watch = self._watch(n)
+        return max(watch.peak_of(pid) for pid in watch.workers) / MIB
+
+    def track_the_client(self, n: int) -> float:
+        return self._watch(n).peak_of(0) / MIB
 
 
 if __name__ == "__main__":

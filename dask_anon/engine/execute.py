@@ -8,6 +8,8 @@ files of the stage before.
 
 from __future__ import annotations
 
+import ctypes
+import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -94,25 +96,44 @@ def _tasks(stage: str, calls: Sequence[Call]) -> list[Any]:
     unique = uuid.uuid4().hex
     return [
         delayed(_perform, pure=False, traverse=_holds_tasks(arguments))(
-            __version__, function, *arguments, dask_key_name=f"anon-{stage}-{unique}-{i}"
+            __version__, stage, function, *arguments, dask_key_name=f"anon-{stage}-{unique}-{i}"
         )
         for i, (function, *arguments) in enumerate(calls)
     ]
 
 
-def _perform(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def _perform(version: str, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a task, but not beside tasks of a version that may code or cut otherwise."""
     if version != __version__:
         raise PlanError(
             f"a worker has dask_anon {__version__}, this is {version}. "
             "Install the same version on the scheduler, the workers and here."
         )
+    _begin(stage)
     try:
         return function(*arguments)
     finally:
         # Arrow keeps what it was given: 55 MiB after a million rows were encoded, which the next
         # task would have on top of its own. Giving it back takes less than a millisecond.
         pa.default_memory_pool().release_unused()
+
+
+_stage_here = ""
+
+
+def _begin(stage: str) -> None:
+    """Where another stage begins, give back what the C library kept for tasks like the last.
+
+    Within a stage it is used again, which saves a fifth of the time (``MALLOC_TRIM_THRESHOLD_``);
+    for arrays of other sizes it would only be in the way: 160 MiB from the finish to the end.
+    """
+    global _stage_here
+    stage = stage.removesuffix("-merge")
+    if stage != _stage_here:
+        _stage_here = stage
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+        if trim is not None:  # glibc alone has it
+            trim(0)
 
 
 def _holds_tasks(arguments: Sequence[Any]) -> bool:

@@ -42,7 +42,7 @@ _WRITER_BYTES = 40
 # Some 30,000 rows: with less, tasks are all overhead.
 _MIN_ROOM = 2**22
 # The count reads released columns in chunks of this many rows, whatever the partitions are.
-_COUNT_ROWS, _COUNT_BYTES = 2_000_000, 64
+_COUNT_ROWS, _COUNT_BYTES = 2_000_000, 72
 _CSV_BYTES = 48 * 2**20
 
 
@@ -336,8 +336,13 @@ class _Prices:
         self.encode = known + 2 * code * d + 32
         self.tree = code * d + 4
         self.regroup = 2 * code * d + 10
-        self.finish = 2 * code * lanes + 2 * code * d + 40
-        self.write = 2 * self.payload + self.answer + 16 * d + _WRITER_BYTES
+        sets = [q for q in bound.quasi_identifiers if not _is_fixed(schema.field(q).type)]
+        others = set(bound.quasi_identifiers).difference(sets)
+        n_intervals = sum(policy.format_of(q) in ("interval", "set") for q in others)
+        self.finish = 2 * code * lanes + code * d + (104 if sets else 40)
+        # Each label is there once, but in a large table hardly two records of a part share one.
+        labels = 64 * len(sets) + 34 * n_intervals + 16 * (len(others) - n_intervals)
+        self.write = 2 * self.payload + self.answer + labels + _WRITER_BYTES
         if policy.algorithm.ties == "divide":
             # Keys are made of the text of everything that is released, and travel with the codes.
             self.encode += self.payload + 260
@@ -348,9 +353,6 @@ class _Prices:
         self.reading = _CSV_BYTES if source is not None and source.kind == "csv" else 0
         self.partition = max(self.encode, self.tree, self.regroup, self.write)
         # The count holds the labels of a file: one a class for intervals, long ones for sets.
-        sets = [q for q in bound.quasi_identifiers if not _is_fixed(schema.field(q).type)]
-        others = set(bound.quasi_identifiers).difference(sets)
-        n_intervals = sum(policy.format_of(q) in ("interval", "set") for q in others)
         self.verify = 112 * len(sets) + 16 * n_intervals
         self.verify_text = (len(sets) + n_intervals) * 2**23
 
