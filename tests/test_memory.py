@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dask_anon as anon
+from dask_anon.cli._machines import ALLOCATOR
 from dask_anon.engine import execute, write
 from dask_anon.engine.sources import open_source
 
@@ -95,6 +96,8 @@ def workers() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     with (
+        # As `dask-anon run --workers 2` starts them: they keep more memory than others do.
+        dask.config.set({"distributed.nanny.pre-spawn-environ": ALLOCATOR}),
         LocalCluster(
             n_workers=N_WORKERS, threads_per_worker=1, processes=True, memory_limit=LIMIT,
             dashboard_address=None, silence_logs=50,

@@ -42,7 +42,7 @@ _WRITER_BYTES = 40
 # Some 30,000 rows: with less, tasks are all overhead.
 _MIN_ROOM = 2**22
 # The count reads released columns in chunks of this many rows, whatever the partitions are.
-_COUNT_ROWS, _COUNT_BYTES = 2_000_000, 72
+_COUNT_ROWS, _COUNT_BYTES, _COUNT_TABLES = 2_000_000, 64, 2**25
 _CSV_BYTES = 48 * 2**20
 
 
@@ -262,14 +262,14 @@ def plan_rows(
     region = min(region_rows, n) if n_records is not None else region_rows
     in_chunk = _COUNT_ROWS if n_records is None else min(n, _COUNT_ROWS)
     written_in = task(prices.write, fixed=prices.reading)
-    counted_in = task(prices.verify, fixed=in_chunk * _COUNT_BYTES + prices.verify_text)
+    count = _COUNT_TABLES + in_chunk * _COUNT_BYTES + prices.verify_text
     stages = [
         Stage("encode", p, n * code_row, task(prices.encode, fixed=prices.reading)),
         Stage("tree", p * levels, n * code_row * levels, task(prices.tree, fixed=own.tree_bytes)),
         Stage("regroup", p, 2 * n * code_row, task(prices.regroup)),
         Stage("finish", regions, n * (code_row + prices.answer), task(prices.finish, region)),
         Stage("write", p, n * (prices.answer + prices.payload), written_in),
-        Stage("verify", 2 * p, n * (prices.answer + 16), counted_in),
+        Stage("verify", 2 * p, n * (prices.answer + 16), task(prices.verify, fixed=count)),
     ]
     if reads_domains:
         stages.insert(0, Stage("domains", p, n * 8 * d, task(prices.encode, fixed=prices.reading)))
