@@ -30,6 +30,12 @@ class OrderedBounds:
     high: Array
     missing: Array  # bool: a missing value is in the class
 
+    def n_outside(self, codes: Array, classes: Array, missing_code: int) -> int:
+        """How many of these records lie outside what their class shows."""
+        between = (self.low[classes] <= codes) & (codes <= self.high[classes])
+        inside = np.where(codes == missing_code, self.missing[classes], between)
+        return len(codes) - int(np.count_nonzero(inside))
+
 
 @dataclass(frozen=True)
 class LabelSets:
@@ -41,6 +47,14 @@ class LabelSets:
     of_class: Array
     offsets: Array
     codes: Array
+
+    def n_outside(self, codes: Array, classes: Array, missing_code: int) -> int:
+        """How many of these records have a label that their class does not show."""
+        width = missing_code + 1  # the missing label is one of them
+        set_of_code = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        shown = set_of_code * width + self.codes
+        asked = self.of_class[classes].astype(np.int64) * width + codes.astype(np.int64)
+        return len(codes) - int(np.count_nonzero(np.isin(asked, shown)))
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class Recoding:
         Raises
         ------
         DataError
-            A column is missing, or holds values that `fit` has not seen.
+            A column is missing, or records lie outside the classes that `fit` found.
         """
         if isinstance(data, pd.DataFrame):
             return self._apply_frame(data)
@@ -118,15 +118,21 @@ class Recoding:
             keys = record_keys(table, self.key_columns, self.policy.seed)
         regions = self.tree.regions_of(rows, keys)
         found = []
+        n_outside = [0] * len(self.domains)
         for region in np.unique(regions):
             records = np.flatnonzero(regions == region)
-            subtree, _, class_of_node = self._region(int(region))
+            subtree, region_classes, class_of_node = self._region(int(region))
             classes = np.empty(len(rows), np.int64)
             route_subtree(
                 rows, keys, subtree.attribute, subtree.threshold, subtree.key, subtree.right,
                 class_of_node, records, classes,
             )  # fmt: skip
             found.append((int(region), records, classes[records]))
+            for j, bounds in enumerate(region_classes.bounds):
+                n_outside[j] += bounds.n_outside(
+                    rows[records, j], classes[records], self.domains[j].missing_code
+                )
+        self._refuse_outside(n_outside)
         return found
 
     def _apply_frame(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -168,6 +174,19 @@ class Recoding:
             raise DataError(
                 f"the data has missing values where there were none: {', '.join(found)}, compared "
                 "with the data the recoding was fitted on. Fill them, or fit again."
+            )
+
+    def _refuse_outside(self, n_outside: Sequence[int]) -> None:
+        # Classes show what their members had; a label that does not hold its record would lie.
+        found = [
+            f"{domain.column!r} ({n:,})"
+            for domain, n in zip(self.domains, n_outside, strict=True)
+            if n
+        ]
+        if found:
+            raise DataError(
+                f"the data has records that their equivalence classes do not cover: "
+                f"{', '.join(found)}. The recoding was fitted without them: fit again."
             )
 
     def _region(self, region: int) -> tuple[Subtree, _classes.RegionClasses, Array]:

@@ -189,3 +189,21 @@ def test_pseudonyms_are_keyed_hashes(frame, monkeypatch, tmp_path):
     assert not any(asked.key_of("name") in text or b"ANON_TEST_KEY" in text for text in texts)
     loaded = anon.Recoding.load(str(tmp_path / "kept"), asked)
     pd.testing.assert_frame_equal(loaded.apply(frame), released)
+
+
+def test_a_record_outside_its_class_is_refused_by_column_and_count() -> None:
+    # Ages 20, 21 | 30, 31 are the classes. 25 lies in the domain, and in neither of them; x and y
+    # share no class with b.
+    people = pd.DataFrame({"age": [20, 21, 30, 31], "town": ["x", "y", "b", "b"]})
+    policy = anon.Policy(
+        columns={"age": "quasi-identifier", "town": "quasi-identifier"},
+        privacy=[{"model": "k-anonymity", "k": 2}],
+    )
+    recoding = anon.fit(people, policy)
+    assert recoding.apply(people)["age"].tolist() == ["[20, 21]"] * 2 + ["[30, 31]"] * 2
+    newcomer = pd.DataFrame({"age": [25, 30], "town": ["x", "b"]})
+    with pytest.raises(anon.DataError, match=r"do not cover: 'age' \(1\)"):
+        recoding.apply(newcomer)
+    stranger = pd.DataFrame({"age": [30, 31], "town": ["x", "b"]})
+    with pytest.raises(anon.DataError, match=r"do not cover: ('age' \(1\)|'town' \(1\))"):
+        recoding.apply(stranger)
