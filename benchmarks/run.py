@@ -157,7 +157,7 @@ def cluster(n_workers: int, memory_limit: str) -> Iterator[object]:
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=memory_limit,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as local,
         Client(local) as client,
     ):

@@ -1,4 +1,4 @@
-"""Plan: what a run will do and need, from footers and schemas alone; no row is read.
+"""Plan: what a run will do and need, from footers, schemas and the length of a few texts.
 
 Every stage has a price in bytes a row of the partition (or region) that its task holds:
 
