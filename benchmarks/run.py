@@ -1,6 +1,6 @@
 """The whole run against the same table shuffled and copied: ``python -m benchmarks.run``.
 
-One process tree, two workers of one thread, one after the other:
+Two workers of one thread, one after the other, the references on workers as Dask starts them:
 
     run       read, anonymize, write with bounds, count the classes from what was written
     shuffle   dd.read_parquet(...).shuffle(...).to_parquet(...), no anonymization
@@ -138,20 +138,24 @@ def _copy(path: str, target: str) -> int:
 
 
 @contextlib.contextmanager
-def cluster(n_workers: int, memory_limit: str) -> Iterator[object]:
-    """Workers of one thread, with the settings of ``dask-anon run --workers`` for all that runs."""
+def cluster(n_workers: int, memory_limit: str, *, plain: bool = False) -> Iterator[object]:
+    """Workers of one thread, as ``dask-anon run --workers`` starts them, or as Dask does."""
     import dask
     from distributed import Client, LocalCluster
 
     from dask_anon.cli._machines import ALLOCATOR
 
+    for name in ALLOCATOR:
+        # Dask leaves what it gave to the workers before in this process, where it would win.
+        os.environ.pop(name, None)
     with (
         dask.config.set(
             {
                 # The default buffer is larger than a small worker.
                 "distributed.p2p.comm.buffer": "64MiB",
-                "distributed.nanny.pre-spawn-environ": ALLOCATOR,
+                "distributed.p2p.storage.buffer": "64MiB",
             }
+            | ({} if plain else {"distributed.nanny.pre-spawn-environ": ALLOCATOR})
         ),
         LocalCluster(
             n_workers=n_workers,
@@ -177,15 +181,15 @@ def main() -> None:
     if not os.path.exists(source):
         write_people(source, given.rows)
     try:
-        with cluster(given.workers, given.memory_limit) as client:
-            warm = os.path.join(home, "warm")
-            # Compiled code and imports of the workers are not what is compared.
-            write_people(warm, 400_000, 200_000)
-            anonymized(warm, os.path.join(home, "warm-out"))
+        warm = write_people(os.path.join(home, "warm"), 400_000, 200_000)
+        # Compiled code and imports of the workers are not what is compared.
+        with cluster(given.workers, given.memory_limit, plain=True) as client:
             shuffled(warm, os.path.join(home, "warm-shuffled"))
             copy = copied(client, source, os.path.join(home, "copy"))
             shuffle = shuffled(source, os.path.join(home, "shuffled"))
-            shutil.rmtree(os.path.join(home, "shuffled"))
+        shutil.rmtree(os.path.join(home, "shuffled"))
+        with cluster(given.workers, given.memory_limit):
+            anonymized(warm, os.path.join(home, "warm-out"))
             for format in given.format or ["bounds", "interval"]:
                 target = os.path.join(home, f"release-{format}")
                 own, phases = anonymized(source, target, format)
