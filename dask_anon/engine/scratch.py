@@ -7,6 +7,7 @@ are data about people: the directory is readable by its owner alone and goes awa
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import shutil
@@ -48,6 +49,14 @@ class Scratch:
         The file is read, not mapped: mapped pages count as a worker's memory and get it killed.
         """
         return np.fromfile(self.file(name), dtype, count, offset=offset)
+
+    def read_into(self, name: str, out: Array, offset: int = 0) -> None:
+        """Fill the contiguous array `out` from byte `offset` on."""
+        with open(self.file(name), "rb", buffering=0) as file:
+            file.seek(offset)
+            n_read = file.readinto(out.view(np.uint8).data)
+        if n_read != out.nbytes:
+            raise OSError(errno.EIO, f"{name} ends early")
 
     def delete(self, pattern: str) -> None:
         """Delete the files that match; called by the driver alone, behind a barrier."""

@@ -28,6 +28,7 @@ from dask_anon.engine.regroup import places
 from dask_anon.errors import DataError
 from dask_anon.hierarchy import Domain, set_labels
 from dask_anon.kernels.common import Array
+from dask_anon.kernels.segments import take_records
 from dask_anon.policy import Bound, Policy
 from dask_anon.recoding import OrderedBounds, RecordSets, load_sets, pseudonyms, released
 
@@ -151,10 +152,10 @@ class _Answers:
         segments = np.empty(int(offsets[-1]), dtype)
         for r in self._regions:
             begin, end = int(offsets[r]), int(offsets[r + 1])
-            segments[begin:end] = writing.coding.scratch.read(
-                f"answers.{r}", dtype, end - begin, int(starts[r]) * dtype.itemsize
+            writing.coding.scratch.read_into(
+                f"answers.{r}", segments[begin:end], int(starts[r]) * dtype.itemsize
             )
-        self._answers = segments.take(place)
+        self._answers = take_records(segments, place)
 
     def of(self, j: int, domain: Domain) -> OrderedBounds | RecordSets:
         """Bounds of attribute `j`."""
