@@ -46,18 +46,20 @@ def _threads() -> Any:
 
 @contextmanager
 def _client(address: str) -> Iterator[None]:
+    import dask
     from distributed import Client
 
     from dask_anon.errors import AnonError
 
     try:
-        client = Client(address, timeout="10s", set_as_default=True)
+        # Were it the default at once, one that cannot connect would stay Dask's choice.
+        client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise AnonError(
             f"no Dask scheduler answers at '{address}'. Check the address "
             "(such as tcp://host:8786) and that it is running."
         ) from error
-    with client:
+    with client, client.as_current(), dask.config.set(scheduler=client):
         yield
 
 

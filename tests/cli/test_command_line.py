@@ -254,3 +254,10 @@ def test_demo_says_what_was_done_and_where(engine, call, tmp_path, demo_policy):
     assert f"Release: {out_dir}" in out
     assert out.count("[1, 2]") == 5
     assert f"dask-anon verify '{out_dir}'" in out
+
+
+def test_an_address_that_does_not_answer_leaves_dask_as_it_was() -> None:
+    before = dask.config.get("scheduler", None)
+    result = CliRunner().invoke(main, ["run", "policy.yaml", "--scheduler", "nonsense://x"])
+    assert result.exit_code == 2
+    assert dask.config.get("scheduler", None) == before
