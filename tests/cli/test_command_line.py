@@ -256,8 +256,8 @@ def test_demo_says_what_was_done_and_where(engine, call, tmp_path, demo_policy):
     assert f"dask-anon verify '{out_dir}'" in out
 
 
-def test_an_address_that_does_not_answer_leaves_dask_as_it_was() -> None:
+def test_an_address_that_does_not_answer_leaves_dask_as_it_was(call):
     before = dask.config.get("scheduler", None)
-    result = CliRunner().invoke(main, ["run", "policy.yaml", "--scheduler", "nonsense://x"])
-    assert result.exit_code == 2
+    code, _, _ = call("run", *FLAGS, "--scheduler", "nonsense://x")
+    assert code == 2
     assert dask.config.get("scheduler", None) == before
