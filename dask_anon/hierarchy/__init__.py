@@ -13,6 +13,7 @@ from dask_anon.hierarchy._released import released_arrays, released_fields
 from dask_anon.hierarchy._sets import set_labels
 from dask_anon.hierarchy._summary import Summary, merge_summaries, summarize
 from dask_anon.hierarchy._types import type_from_name
+from dask_anon.hierarchy._value_counts import ValueCounts, count_values, merge_value_counts
 
 __all__ = [
     "Domain",
@@ -23,8 +24,11 @@ __all__ = [
     "NominalDomain",
     "OrdinalDomain",
     "Summary",
+    "ValueCounts",
+    "count_values",
     "domain_of",
     "merge_summaries",
+    "merge_value_counts",
     "parse_label",
     "released_arrays",
     "released_fields",

@@ -97,7 +97,7 @@ def summarize(array: pa.Array | pa.ChunkedArray, *, column: str) -> Summary:
     chunks = [chunk for chunk in chunks_of(array) if len(chunk)]
     base = Summary(column, kind, array.type, array.null_count)
     if kind == "integer":
-        return _with_extremes(base, [_integer_extremes(chunk) for chunk in chunks])
+        return _with_extremes(base, [integer_extremes(chunk) for chunk in chunks])
     if kind == "float":
         return _float_summary(base, chunks)
     return _label_summary(base, chunks)
@@ -136,7 +136,7 @@ def merge_summaries(summaries: Sequence[Summary]) -> Summary:
     )
     if kind in ("nominal", "ordinal"):
         labels = [one.labels for one in summaries if one.labels is not None and len(one.labels)]
-        orders = _maximal([order for one in summaries for order in one.orders])
+        orders = maximal([order for one in summaries for order in one.orders])
         return replace(base, labels=_sorted_union(labels), orders=orders)
     return _with_extremes(base, [_rescaled(one, type_) for one in summaries])
 
@@ -171,7 +171,7 @@ def _rescaled(one: Summary, type_: pa.DataType) -> tuple[Any, Any]:
     return one.minimum * ratio, one.maximum * ratio
 
 
-def _integer_extremes(chunk: pa.Array) -> tuple[int | None, int | None]:
+def integer_extremes(chunk: pa.Array) -> tuple[int | None, int | None]:
     if chunk.type.bit_width > 64:
         ends = pc.min_max(chunk)
         if not ends["min"].is_valid:
@@ -227,7 +227,7 @@ def _label_summary(base: Summary, chunks: Sequence[pa.Array]) -> Summary:
     for chunk in chunks:
         if pt.is_dictionary(chunk.type):
             texts = text_of(chunk.dictionary)
-            counts = _use_counts(chunk)
+            counts = use_counts(chunk)
             labels.append(texts.filter(pa.array(counts > 0)).drop_null())
             # A null (or NaN) may also stand in the dictionary.
             unused = nulls(texts)
@@ -240,7 +240,7 @@ def _label_summary(base: Summary, chunks: Sequence[pa.Array]) -> Summary:
             labels.append(text_of(_distinct(chunk).drop_null()))
         else:
             n_missing += len(chunk)
-    return replace(base, n_missing=n_missing, labels=_sorted_union(labels), orders=_maximal(orders))
+    return replace(base, n_missing=n_missing, labels=_sorted_union(labels), orders=maximal(orders))
 
 
 def _distinct(chunk: pa.Array) -> pa.Array:
@@ -249,7 +249,7 @@ def _distinct(chunk: pa.Array) -> pa.Array:
     return pc.unique(chunk)
 
 
-def _use_counts(chunk: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+def use_counts(chunk: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     """How often each entry of a dictionary is used: -> (n_entries,)."""
     index = words(chunk.indices)
     null = nulls(chunk.indices)
@@ -266,7 +266,7 @@ def _sorted_union(labels: Sequence[pa.Array]) -> pa.Array:
     return distinct.take(pc.sort_indices(distinct))
 
 
-def _maximal(orders: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def maximal(orders: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """The orders that are no subsequence of another one, in a fixed sequence."""
     kept: list[tuple[str, ...]] = []
     for order in sorted(set(orders), key=lambda order: (-len(order), order)):
