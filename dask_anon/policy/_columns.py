@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from dask_anon.policy._base import FilePath, Part, Where, reject
 
@@ -21,6 +21,31 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+
+
+class Hierarchy(Part):
+    """What the values of a column belong to: a taxonomy, from a file or row by row.
+
+    One row a value: itself, what it belongs to, and so on up to everything.
+    """
+
+    kind: Literal["taxonomy"]
+    file: FilePath | None = None
+    rows: tuple[tuple[str, ...], ...] | None = None
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _lists_as_rows(cls, rows: Any) -> Any:
+        if isinstance(rows, list | tuple):
+            return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
+        return rows
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Hierarchy:
+        if (self.file is None) == (self.rows is None):
+            found = "none was found" if self.file is None else "both were found"
+            reject("Hierarchy", [((), f"needs exactly one of file and rows, {found}.")])
+        return self
 
 
 class Column(Part):
@@ -38,6 +63,8 @@ class Column(Part):
         Type of a CSV column, where a guess from its text would be wrong (ZIP ``02134`` is text).
     format : str, optional
         How this quasi-identifier is printed, where it differs from ``recoding.format``.
+    hierarchy : Hierarchy, optional
+        What the values of this sensitive column belong to, for hierarchical distances.
     """
 
     role: Annotated[Role, Field(strict=False)]
@@ -46,6 +73,7 @@ class Column(Part):
     key_env: str | None = None
     type: Type | None = None
     format: Format | None = None
+    hierarchy: Hierarchy | None = None
 
     @model_validator(mode="after")
     def _choices_fit_the_role(self, info: ValidationInfo) -> Column:
@@ -60,6 +88,10 @@ class Column(Part):
         if self.format is not None and self.role is not Role.QUASI_IDENTIFIER:
             mistakes.append(
                 (("format",), f"is for quasi-identifiers, this column is {role}. Leave it out.")
+            )
+        if self.hierarchy is not None and self.role is not Role.SENSITIVE:
+            mistakes.append(
+                (("hierarchy",), f"is for sensitive columns, this column is {role}. Leave it out.")
             )
         keys = [key for key in ("key_file", "key_env") if getattr(self, key) is not None]
         if pseudonymized and len(keys) != 1 and not _from_manifest(info):

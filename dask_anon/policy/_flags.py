@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Where a mistake stands for somebody who wrote options, not a file.
 FLAG_OF = {
-    "privacy[0].k": "-k",
     "privacy": "-k",
     "columns": "--quasi-identifier",
     "algorithm.ties": "--ties",
@@ -40,6 +39,8 @@ def from_flags(
     sensitive: Sequence[str] = (),
     identifiers: Sequence[str] = (),
     k: Any = None,
+    l: Any = None,
+    t: Any = None,
     ties: str | None = None,
     span_ties: str | None = None,
     format: str | None = None,
@@ -62,9 +63,13 @@ def from_flags(
     }
     problems = _two_roles(roles)
     data["columns"] = _columns(data.get("columns", {}), roles)
-    if k is not None:
-        others = [m for m in data.get("privacy", ()) if m["model"] != "k-anonymity"]
-        data["privacy"] = [{"model": "k-anonymity", "k": k}, *others]
+    secrets = [name for name, value in data["columns"].items() if _is_sensitive(value)]
+    for flag, value in (("-l", l), ("-t", t)):
+        if value is not None and not secrets:
+            problems.append(Problem(flag, "needs a sensitive column. Name one with --sensitive."))
+    models, flags = _models(data.get("privacy", ()), secrets, {"k": k, "l": l, "t": t})
+    if models:
+        data["privacy"] = models
     _set(data, "algorithm", ties=ties, span_ties=span_ties)
     _set(data, "recoding", format=format)
     _set(data, "input", path=input, format=input_format, delimiter=delimiter, encoding=encoding)
@@ -74,9 +79,10 @@ def from_flags(
     try:
         policy = cls.model_validate(data)
     except PolicyError as error:
-        problems += [_as_flag(problem) for problem in error.problems]
+        problems += [_as_flag(problem, flags) for problem in error.problems]
     if problems:
-        raise PolicyError(problems)
+        # One option may stand for the models of several columns.
+        raise PolicyError(list(dict.fromkeys(problems)))
     return policy
 
 
@@ -121,14 +127,46 @@ def _columns(named: dict[str, Any], roles: dict[Role, Sequence[str]]) -> dict[st
     return columns
 
 
+def _is_sensitive(column: Any) -> bool:
+    return bool((column["role"] if isinstance(column, Mapping) else column) == Role.SENSITIVE)
+
+
+def _models(
+    models: Sequence[dict[str, Any]], secrets: Sequence[str], given: dict[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The models with those of the options, and the options by the paths of their values."""
+    made, flags = list(models), dict[str, str]()
+    for key, name in (("k", "k-anonymity"), ("l", "distinct-l-diversity"), ("t", "t-closeness")):
+        value = given[key]
+        if value is None:
+            continue
+        of = [{}] if key == "k" else [{"column": column} for column in secrets]
+        for subject in of:
+            old = [m for m in made if m["model"] == name and subject.items() <= m.items()]
+            for model in old or [{}]:
+                new = {**model, "model": name, **subject, key: value}
+                if model:
+                    made[made.index(model)] = new
+                elif key == "k":
+                    made.insert(0, new)
+                else:
+                    made.append(new)
+    options = {"k-anonymity": "k", "distinct-l-diversity": "l", "t-closeness": "t"}
+    for i, model in enumerate(made):
+        key = options.get(model["model"], "")
+        if given.get(key) is not None:
+            flags[f"privacy[{i}].{key}"] = f"-{key}"
+    return made, flags
+
+
 def _set(data: dict[str, Any], section: str, **given: Any) -> None:
     given = {key: value for key, value in given.items() if value is not None}
     if given:
         data[section] = {**(data.get(section) or {}), **given}
 
 
-def _as_flag(problem: Problem) -> Problem:
-    path = FLAG_OF.get(problem.path, problem.path)
+def _as_flag(problem: Problem, flags: Mapping[str, str]) -> Problem:
+    path = flags.get(problem.path) or FLAG_OF.get(problem.path, problem.path)
     message = problem.message
     if path == "-k" and message == "is missing.":
         message = "is missing. Say how many records must look alike at least, such as -k 5."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dask_anon.errors import Problem
 
 if TYPE_CHECKING:
+    from dask_anon.policy._columns import Column
     from dask_anon.policy._policy import Policy
     from dask_anon.policy._sections import Input, Output
 
@@ -23,18 +24,23 @@ MISSING = {
 def anchored(policy: Policy, folder: str) -> Policy:
     """Take the relative paths of a policy from `folder`."""
     update: dict[str, Any] = {
-        "columns": {
-            name: column.model_copy(update={"key_file": _under(folder, column.key_file)})
-            if column.key_file
-            else column
-            for name, column in policy.columns.items()
-        }
+        "columns": {name: _anchored(column, folder) for name, column in policy.columns.items()}
     }
     for section in ("input", "output"):
         files = getattr(policy, section)
         if files is not None:
             update[section] = files.model_copy(update={"path": _under(folder, files.path)})
     return policy.model_copy(update=update)
+
+
+def _anchored(column: Column, folder: str) -> Column:
+    update: dict[str, Any] = {}
+    if column.key_file:
+        update["key_file"] = _under(folder, column.key_file)
+    if column.hierarchy is not None and column.hierarchy.file:
+        file = _under(folder, column.hierarchy.file)
+        update["hierarchy"] = column.hierarchy.model_copy(update={"file": file})
+    return column.model_copy(update=update) if update else column
 
 
 def _under(folder: str, path: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -19,8 +20,9 @@ from dask_anon.errors import PolicyError, Problem
 from dask_anon.policy import _bind, _files
 from dask_anon.policy._base import Part, sentence, word_as
 from dask_anon.policy._columns import Column, Format, Role
+from dask_anon.policy._contradictions import contradictions
 from dask_anon.policy._paths import anchored, file_problems
-from dask_anon.policy._privacy import KAnonymity, PrivacyModel
+from dask_anon.policy._privacy import PrivacyModel, TCloseness
 from dask_anon.policy._problems import kind_of, problems_of
 from dask_anon.policy._sections import Algorithm, Input, Missing, Output, Recoding, Require
 
@@ -50,6 +52,9 @@ class Policy(Part):
     default_role : {"error", "insensitive", "identifier"}, optional
         The role of columns that are not named. Left out, it is an error in a run from files, and
         insensitive for tables in memory.
+    sensitive_nulls : {"ignore", "value", "error"}, default "ignore"
+        What a missing sensitive value is to the privacy models: nothing, a value of its own, or an
+        error.
     algorithm, recoding, missing, require, order, seed, input, output
         The sections of the policy file of the same names.
 
@@ -72,6 +77,7 @@ class Policy(Part):
     columns: dict[str, Annotated[Column, word_as("role")]]
     default_role: Literal["error", "insensitive", "identifier"] | None = None
     privacy: Annotated[tuple[PrivacyModel, ...], Field(strict=False)]
+    sensitive_nulls: Literal["ignore", "value", "error"] = "ignore"
     algorithm: Annotated[Algorithm, word_as("name")] = Algorithm()
     recoding: Annotated[Recoding, word_as("method")] = Recoding()
     missing: Missing = Missing()
@@ -97,22 +103,28 @@ class Policy(Part):
 
     @field_validator("privacy")
     @classmethod
-    def _each_model_once(cls, models: tuple[Any, ...]) -> tuple[Any, ...]:
-        n_k = sum(isinstance(model, KAnonymity) for model in models)
-        if n_k != 1:
-            found = "none was found" if n_k == 0 else f"{n_k} were found"
-            raise sentence(f"needs exactly one k-anonymity model, {found}.")
+    def _something_to_satisfy(cls, models: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not models:
+            raise sentence("needs at least one privacy model, such as {model: k-anonymity, k: 5}.")
         return models
 
     @model_validator(mode="wrap")
     @classmethod
-    def _mistakes_at_once(cls, data: Any, handler: ModelWrapValidatorHandler[Policy]) -> Policy:
+    def _mistakes_at_once(
+        cls, data: Any, handler: ModelWrapValidatorHandler[Policy], info: ValidationInfo
+    ) -> Policy:
         if not isinstance(data, Mapping | Policy):
             raise PolicyError(f"a policy must be a mapping, found {kind_of(data)}.")
+        problems: list[Problem] = []
         try:
-            return handler(data)
+            policy = handler(data)
         except ValidationError as error:
-            raise PolicyError(problems_of(error, cls, data)) from None
+            problems += problems_of(error, cls, data)
+        if isinstance(data, Mapping):
+            problems += contradictions(data, info.context)
+        if problems:
+            raise PolicyError(problems)
+        return policy
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -146,6 +158,7 @@ class Policy(Part):
             The policy to change.
         **flags
             quasi_identifiers, sensitive, identifiers: columns by role, a sequence of names each;
+            l and t: distinct l-diversity and t-closeness of every sensitive column;
             k, ties, span_ties, format, order, seed, default_role, input, output, input_format,
             output_format, delimiter, encoding: the values of the policy with these names. None
             leaves what is there.
@@ -167,19 +180,24 @@ class Policy(Part):
     def __str__(self) -> str:
         algorithm, recoding = self.algorithm, self.recoding
         return (
-            f"k-anonymity with k={self.k} over {_bind.listed(self.quasi_identifiers)} "
+            f"{'; '.join(map(str, self.privacy))} over {_bind.listed(self.quasi_identifiers)} "
             f"({algorithm.name}, ties {algorithm.ties}; {recoding.method}, {recoding.format})"
         )
 
     @property
     def k(self) -> int:
-        """The k of k-anonymity."""
-        return next(model.k for model in self.privacy if isinstance(model, KAnonymity))
+        """The fewest records that a class may have for the privacy models to hold, at least 1."""
+        return max(model.min_size for model in self.privacy)
 
     @property
     def quasi_identifiers(self) -> list[str]:
         """The quasi-identifiers in the order of the policy."""
         return [n for n, column in self.columns.items() if column.role is Role.QUASI_IDENTIFIER]
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The columns that are named as sensitive, in the order of the policy."""
+        return [n for n, column in self.columns.items() if column.role is Role.SENSITIVE]
 
     def role(self, name: str) -> Role:
         """Role of a column; of one that is not named, what ``default_role`` says, else an error."""
@@ -199,6 +217,12 @@ class Policy(Part):
         from dask_anon.policy._keys import read_key
 
         return read_key(name, self.columns[name])
+
+    def taxonomy_of(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """The rows of a column's taxonomy, read from where the policy says."""
+        from dask_anon.policy._taxonomies import read_rows
+
+        return read_rows(name, self.columns[name])
 
     def bind(
         self, names: Sequence[str], *, default_role: _bind.DefaultRole | None = None
@@ -230,11 +254,28 @@ class Policy(Part):
             raise PolicyError(problems)
 
     def to_manifest(self) -> dict[str, Any]:
-        """Write the policy as plain JSON without files and keys: what may travel with a release."""
+        """Write the policy as plain JSON without files and keys: what may travel with a release.
+
+        A taxonomy that a distance is measured in travels row by row, so that whoever verifies the
+        release can measure it again; where its file lies does not.
+
+        Raises
+        ------
+        PolicyError
+            If the file of such a taxonomy cannot be read.
+        """
+        measured = {
+            model.column
+            for model in self.privacy
+            if isinstance(model, TCloseness) and model.distance == "hierarchical"
+        }
         section = self.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude={"input", "output"}
         )
-        for column in section["columns"].values():
+        for name, column in section["columns"].items():
+            if column.pop("hierarchy", None) and name in measured:
+                rows = [list(row) for row in self.taxonomy_of(name)]
+                column["hierarchy"] = {"kind": "taxonomy", "rows": rows}
             column.pop("key_file", None)
             column.pop("key_env", None)
             if column["role"] != Role.IDENTIFIER:

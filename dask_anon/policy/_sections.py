@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from dask_anon.policy._base import FilePath, Part, sentence
 from dask_anon.policy._columns import Format
-from dask_anon.policy._problems import kind_of
+from dask_anon.policy._numbers import number
 
 
 class Algorithm(Part):
@@ -40,39 +39,6 @@ class Missing(Part):
     )
 
 
-def _share(value: Any) -> Any:
-    """Read a share as a number, also when it is written as ``10%``."""
-    if isinstance(value, str) and value.rstrip().endswith("%"):
-        try:
-            value = float(value.rstrip()[:-1]) / 100
-        except ValueError:
-            raise sentence("must be a number or a percentage such as 10%.") from None
-    return value
-
-
-def _limit(low: float, high: float, *, open_low: bool) -> BeforeValidator:
-    words = f"{'above' if open_low else 'at least'} {low:g}" + (
-        "" if math.isinf(high) else f" and at most {high:g}"
-    )
-
-    def check(value: Any) -> Any:
-        value = _share(value)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise sentence(f"must be a number {words}, found {kind_of(value)}.")
-        # A whole number may be too long for a float.
-        number = math.inf if abs(value) > 1e300 else float(value)
-        if (
-            not math.isfinite(number)
-            or number > high
-            or number < low
-            or (open_low and number == low)
-        ):
-            raise sentence(f"must be a number {words}, found {number:g}.")
-        return number
-
-    return BeforeValidator(check)
-
-
 class Limit(Part):
     """The highest value that a figure may have."""
 
@@ -82,19 +48,19 @@ class Limit(Part):
 class RiskLimit(Limit):
     """The highest risk: a share above 0, since a risk of 0 cannot hold."""
 
-    max: Annotated[float, _limit(0, 1, open_low=True)]
+    max: Annotated[float, number(0, 1, open_low=True)]
 
 
 class LossLimit(Limit):
     """The highest loss: a share."""
 
-    max: Annotated[float, _limit(0, 1, open_low=False)]
+    max: Annotated[float, number(0, 1)]
 
 
 class SizeLimit(Limit):
     """The largest average class size."""
 
-    max: Annotated[float, _limit(0, math.inf, open_low=True)]
+    max: Annotated[float, number(0, open_low=True)]
 
 
 class Require(Part):
