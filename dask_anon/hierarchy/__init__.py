@@ -12,6 +12,7 @@ from dask_anon.hierarchy._parse import Interval, LabelSet, parse_label
 from dask_anon.hierarchy._released import released_arrays, released_fields
 from dask_anon.hierarchy._sets import set_labels
 from dask_anon.hierarchy._summary import Summary, merge_summaries, summarize
+from dask_anon.hierarchy._taxonomy import Taxonomy
 from dask_anon.hierarchy._types import type_from_name
 from dask_anon.hierarchy._value_counts import ValueCounts, count_values, merge_value_counts
 
@@ -24,6 +25,7 @@ __all__ = [
     "NominalDomain",
     "OrdinalDomain",
     "Summary",
+    "Taxonomy",
     "ValueCounts",
     "count_values",
     "domain_of",

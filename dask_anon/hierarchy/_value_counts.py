@@ -182,7 +182,7 @@ class ValueCounts:
         return steps
 
     def _require_order(self) -> None:
-        if not self.is_ordered and self.spelled is None:
+        if not self.is_ordered and self.spelled is None and not pt.is_boolean(self.type):
             raise DataError(
                 f"column {self.column!r} is {family(self.type)}, which has no order. Convert it to "
                 "numbers or ordered categories, or choose `distance: equal`.",
