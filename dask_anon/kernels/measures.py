@@ -344,7 +344,7 @@ def _beta(codes, counts, start, stop, n, track, facts, enhanced):
     for i in range(start, stop):
         p = facts.share[first + codes[i]]
         gain = (counts[i] / n - p) / p
-        if enhanced and not holds(gain, 0.0, -math.log(p)):
+        if enhanced and not holds(gain, -np.inf, -math.log(p)):
             return np.inf
         most = max(most, gain)
     return most
