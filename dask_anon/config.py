@@ -40,6 +40,7 @@ class Settings:
     tree_bytes: int
     parquet_compression: str
     distinct_cap: int
+    sensitive_cap: int
 
 
 def settings() -> Settings:
@@ -62,6 +63,7 @@ def settings() -> Settings:
             "parquet.compression", _compression, f"one of {', '.join(COMPRESSIONS)}"
         ),
         distinct_cap=_get("distinct-cap", _count, "a whole number above 0"),
+        sensitive_cap=_get("sensitive-cap", _count, "a whole number above 0"),
     )
 
 

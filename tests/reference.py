@@ -7,7 +7,7 @@ Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import le, lt
 from typing import Any, Literal
@@ -46,6 +46,7 @@ class Attribute:
 def mondrian(
     attributes: Sequence[Attribute], k: int, *, ties: str = "either", span_ties: str = "domain",
     keys: Sequence[int] | None = None, distinct_cap: int = 65_536,
+    keeps: Callable[[list[int]], bool] = lambda side: True,
 ) -> list[list[int]]:  # fmt: skip
     """The equivalence classes as lists of record numbers, in the order of the tree of cuts."""
 
@@ -66,7 +67,7 @@ def mondrian(
             for goes_left in (le,) if ties == "left" else (le, lt):
                 left = [i for i in region if goes_left(place[i], median)]
                 right = [i for i in region if not goes_left(place[i], median)]
-                if len(left) >= k and len(right) >= k:
+                if all(len(side) >= k and keeps(side) for side in (left, right)):
                     return [left, right]
         return None
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dask_anon.kernels.common import DIVIDE, EITHER, EVERY_KEY, Array, Scale, span
+from dask_anon.kernels.common import DIVIDE, EVERY_KEY, LEFT, Array, Scale, span
 
 _ALL = int(EVERY_KEY)
 
@@ -55,8 +56,8 @@ class Cut:
 
 
 def find_cut(
-    n_records: int, *, k: int, ties: int, order: Sequence[int]
-) -> Generator[Question, Rank, Cut | None]:
+    n_records: int, *, k: int, ties: int, order: Sequence[int], has_rules: bool = False
+) -> Generator[Question | Cut, Any, Cut | None]:
     """The first allowed cut of a region, or None where it is an equivalence class.
 
     Parameters
@@ -69,11 +70,13 @@ def find_cut(
         Where records equal to the median go.
     order : sequence of int
         The attributes to try (`attribute_order`).
+    has_rules : bool, default False
+        Whether both sides must keep more than their size.
 
     Yields
     ------
-    Question
-        Send back its `Rank`.
+    Question or Cut
+        Send back the question's `Rank`; of a cut, whether both of its sides keep the rules.
 
     References
     ----------
@@ -90,20 +93,28 @@ def find_cut(
         median = yield Question(attribute, rank)
         if ties == DIVIDE:
             key = yield Question(attribute, rank - median.below, among=median.value)
-            n_left = median.below + key.up_to
-            if allowed(n_left):
-                everyone = n_left == median.up_to
-                return Cut(attribute, median.value, _ALL if everyone else key.value, n_left)
-            n_left = median.below + key.below
-            if allowed(n_left):
-                if key.below == 0:
-                    return Cut(attribute, median.value - 1, _ALL, n_left)
-                return Cut(attribute, median.value, key.value - 1, n_left)
-        elif allowed(median.up_to):
-            return Cut(attribute, median.value, _ALL, median.up_to)
-        elif ties == EITHER and allowed(median.below):
-            return Cut(attribute, median.value - 1, _ALL, median.below)
+            cuts = _between_keys(attribute, median, key)
+        else:
+            cuts = [
+                Cut(attribute, median.value, _ALL, median.up_to),
+                Cut(attribute, median.value - 1, _ALL, median.below),
+            ]
+        for cut in cuts[:1] if ties == LEFT else cuts:
+            if allowed(cut.n_left) and (not has_rules or (yield cut)):
+                return cut
     return None
+
+
+def _between_keys(attribute: int, median: Rank, key: Rank) -> list[Cut]:
+    """The cuts after and before the median of the pairs (code, key)."""
+    up_to, below = median.below + key.up_to, median.below + key.below
+    everyone = up_to == median.up_to
+    return [
+        Cut(attribute, median.value, _ALL if everyone else key.value, up_to),
+        Cut(attribute, median.value, key.value - 1, below)
+        if key.below
+        else Cut(attribute, median.value - 1, _ALL, below),
+    ]
 
 
 def attribute_spans(low: Array, high: Array, n_labels: Array, scale: Scale) -> list[float]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dask_anon.errors import AnonError, DataError, PolicyError, Problem
 from dask_anon.hierarchy import domain_of, released_fields, summarize
+from dask_anon.models import check_models
 from dask_anon.policy import Bound, Policy
 
 
@@ -48,7 +49,8 @@ def check_keys(bound: Bound, policy: Policy) -> None:
 
 
 def check_types(schema: pa.Schema, bound: Bound, policy: Policy) -> None:
-    """Raise if a column's type does not go with its role, or not with the files of the release."""
+    """Raise if a column's type does not go with its role, a model, or the files of the release."""
+    check_models(policy, {field.name: field.type for field in schema})
     for name in bound.quasi_identifiers:
         # A domain of no values: refuses types without order and labels, and formats that do not go.
         nothing = pa.array([], schema.field(name).type)

@@ -1,8 +1,11 @@
 """Encode: each quasi-identifier once into small order-preserving integers.
 
-    partition p ── quasi-identifiers only ──▶ codes.p   (records, attributes) row-major,
+    partition p ── quasi-identifiers only ──▶ codes.p   (records, columns) row-major,
                                                         uint16 | uint32 | uint64
                                               keys.p    a key a record, where ties are divided
+
+The sensitive columns that a privacy model counts follow the quasi-identifiers in every row, so that
+all that moves codes moves them too.
 
 A task returns what the driver needs and no more: extents, missing values, capped distinct values
 and a few thousand records' codes, on which the tree bases its guesses (never its decisions).
@@ -21,12 +24,16 @@ from dask_anon.algorithms.mondrian import priority_of
 from dask_anon.engine.execute import reduce
 from dask_anon.engine.parts import table_of
 from dask_anon.engine.scratch import Scratch, refuse_unseen
+from dask_anon.engine.sensitive import load_models, rules_of
 from dask_anon.errors import DataError
 from dask_anon.hierarchy import Domain, FloatDomain
 from dask_anon.kernels import common
 from dask_anon.kernels.common import Array, Scale
+from dask_anon.kernels.measures import Facts
+from dask_anon.kernels.rules import Rules
 from dask_anon.kernels.segments import checksum, distinct_up_to
 from dask_anon.kernels.vector import LANES
+from dask_anon.models import Models
 from dask_anon.recoding import load_domains, record_keys
 
 _KINDS = {"difference": common.DIFFERENCE, "float": common.FLOAT, "distinct": common.DISTINCT}
@@ -44,6 +51,8 @@ class Coding:
         Type of the codes.
     key_columns : tuple of str
         The columns that a record's key is made from; empty where no key is needed.
+    sensitive : tuple of str
+        The sensitive columns that a privacy model counts.
     """
 
     scratch: Scratch
@@ -53,12 +62,25 @@ class Coding:
     seed: int
     distinct_cap: int
     sample_size: int
+    sensitive: tuple[str, ...] = ()
     domains_at: str = "domains"
 
     @property
     def n_attributes(self) -> int:
         """Number of quasi-identifiers."""
         return len(self.columns)
+
+    @property
+    def n_columns(self) -> int:
+        """Codes of a record: those of the quasi-identifiers, then of sensitive columns."""
+        return len(self.columns) + len(self.sensitive)
+
+    def rules(self) -> tuple[Rules, Facts] | None:
+        """What every class must satisfy beside its size."""
+        if not self.sensitive:
+            return None
+        refuse_unseen(self.scratch.path)
+        return rules_of(load_models(self.scratch))
 
     def domains(self) -> tuple[Domain, ...]:
         """The domains of the quasi-identifiers, read from scratch once a process."""
@@ -95,9 +117,11 @@ class Encoded:
         return sum(self.n_records)
 
 
-def code_type(domains: Sequence[Domain]) -> np.dtype[Any]:
-    """The smallest type that holds the codes of every domain."""
-    return max((domain.code_dtype for domain in domains), key=lambda dtype: dtype.itemsize)
+def code_type(domains: Sequence[Domain], models: Models) -> np.dtype[Any]:
+    """The smallest type that holds the codes of every domain and every sensitive column."""
+    own = [np.min_scalar_type(len(values.values)) for values in models.values]
+    wide = [np.dtype(np.uint16), *own, *(domain.code_dtype for domain in domains)]
+    return max(wide, key=lambda dtype: dtype.itemsize)
 
 
 @lru_cache(maxsize=8)
@@ -113,12 +137,14 @@ def encode(coding: Coding, parts: Sequence[Any]) -> Encoded:
 
 def _encode(coding: Coding, p: int, part: Any) -> Encoded:
     domains, dtype = coding.domains(), np.dtype(coding.dtype)
-    needed = tuple(dict.fromkeys((*coding.columns, *coding.key_columns)))
+    needed = tuple(dict.fromkeys((*coding.columns, *coding.sensitive, *coding.key_columns)))
     table = table_of(part, needed)
     columns = [domain.encode(table.column(domain.column)) for domain in domains]
-    rows = np.empty((table.num_rows, len(domains)), dtype)
+    rows = np.empty((table.num_rows, coding.n_columns), dtype)
     for j, column in enumerate(columns):
         rows[:, j] = column
+    for j, values in enumerate(load_models(coding.scratch).values if coding.sensitive else ()):
+        rows[:, len(domains) + j] = values.encode(table.column(values.column))
     padding = np.zeros(LANES, dtype)
     coding.scratch.publish(f"codes.{p}", rows.reshape(-1), padding)
     if coding.key_columns:
@@ -130,7 +156,7 @@ def _encode(coding: Coding, p: int, part: Any) -> Encoded:
 def _told(
     columns: Sequence[Array], rows: Array, domains: Sequence[Domain], coding: Coding
 ) -> Encoded:
-    n, d = rows.shape
+    n, d = len(rows), len(columns)
     low, high = np.full(d, 2**64 - 1, np.uint64), np.zeros(d, np.uint64)
     present_high, n_missing = np.zeros(d, np.uint64), np.zeros(d, np.int64)
     for j, column in enumerate(columns if n else ()):
@@ -148,7 +174,7 @@ def _told(
             _distinct(column, domain, coding.distinct_cap)
             for column, domain in zip(columns, domains, strict=True)
         ),
-        rows[::step].copy(), (int(sums[0]), int(sums[1])),
+        rows[::step, :d].copy(), (int(sums[0]), int(sums[1])),
     )  # fmt: skip
 
 

@@ -79,9 +79,9 @@ def _narrow(domain: Domain) -> np.dtype[Any]:
 def _finish_region(
     coding: Coding, scale: Scale, ask: Ask, segments: Array, region: int, recoding_path: str
 ) -> Finished:
-    n, d = int((segments[:, 1] - segments[:, 0]).sum()), coding.n_attributes
+    n, d = int((segments[:, 1] - segments[:, 0]).sum()), coding.n_columns
     if n == 0:  # an empty table
-        return Finished(0, 0, np.zeros(d))
+        return Finished(0, 0, np.zeros(coding.n_attributes))
     dtype = np.dtype(coding.dtype)
     rows = np.empty((n, d), dtype)
     keys = np.empty(n if coding.key_columns else 0, np.uint64)
@@ -109,7 +109,7 @@ def _finish_region(
     del rows
     subtree, found = mondrian(
         table, k=ask.k, scale=scale, ties=ask.ties, region_ties=ask.region_ties,
-        distinct_cap=ask.distinct_cap, keys=keys if keys.size else None,
+        distinct_cap=ask.distinct_cap, keys=keys if keys.size else None, rules=coding.rules(),
     )  # fmt: skip
     del table
     classes = classes_of(kept, found, scale)

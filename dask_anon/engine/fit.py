@@ -1,7 +1,7 @@
 """Fit: from partitions to a recoding.
 
-parts ──domains──▶ encode ──▶ tree ──▶ regroup ──▶ finish ──▶ Recoding
-                   codes      cuts     segments    classes
+parts ──values, domains──▶ encode ──▶ tree ──▶ regroup ──▶ finish ──▶ Recoding
+                           codes      cuts     segments    classes
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ from dask_anon.engine.finish import finish
 from dask_anon.engine.plan import Plan, limits_of, plan
 from dask_anon.engine.regroup import regroup
 from dask_anon.engine.scratch import Scratch, delete_files, remove, scratch_directory
+from dask_anon.engine.sensitive import find_models, save_models
 from dask_anon.engine.tree import Ask, grow
 from dask_anon.errors import AnonError
 from dask_anon.hierarchy import Summary
 from dask_anon.kernels.common import DIVIDE, EITHER, LEFT, Array
+from dask_anon.models import Models, columns_of
 from dask_anon.policy import Bound, Policy
 from dask_anon.recoding import Recoding, save_domains
 
@@ -90,7 +92,7 @@ def fit(data: Any, policy: Policy) -> Recoding:
     bound = policy.bind(names, default_role="insensitive")
     planned = plan(data, policy)
     keys = bound.released if policy.algorithm.ties == "divide" else ()
-    needed = list(dict.fromkeys((*bound.quasi_identifiers, *keys)))
+    needed = list(dict.fromkeys((*bound.quasi_identifiers, *columns_of(policy), *keys)))
     parts = _parts(data, needed)
     own = settings()
     home = tempfile.mkdtemp(prefix="anon-recoding-", dir=own.scratch_directory)
@@ -139,27 +141,32 @@ def fit_parts(
     """Fit partitions: Readers of files, or Delayed frames; `scratch` keeps what writing needs."""
     own = settings()
     columns = bound.quasi_identifiers
+    models = find_models(parts, policy, own.sensitive_cap)
+    save_models(scratch, models)
     domains = find_domains(parts, columns, types=types, footer=footer)
     save_domains(scratch.file("domains"), domains)
     ties = _TIES[policy.algorithm.ties]
     coding = Coding(
         scratch=scratch,
         columns=columns,
-        dtype=code_type(domains).name,
+        dtype=code_type(domains, models).name,
         key_columns=bound.released if ties == DIVIDE else (),
         seed=policy.seed,
         distinct_cap=own.distinct_cap,
         sample_size=max(256, _SAMPLE // len(parts)),
+        sensitive=models.columns,
     )
     encoded = encode(coding, parts)
     check_size(encoded.total, policy)
+    if not models.columns:  # nothing was counted, so only now the records are known
+        models = Models.of(policy, {}, n_records=encoded.total)
     domains = list(settled(domains, encoded))
     if policy.missing.quasi_identifiers == "error":
         refuse_missing(domains, encoded)
     save_domains(scratch.file("settled"), domains)
     coding = replace(coding, domains_at="settled")
     scale = scale_of(domains, encoded, own.distinct_cap)
-    ask = Ask(policy.k, ties, policy.algorithm.span_ties == "region", own.distinct_cap)
+    ask = Ask(models.min_size, ties, policy.algorithm.span_ties == "region", own.distinct_cap)
     top = grow(coding, encoded, scale, ask, limits_of(planned))
     tree = top.frozen(coding.dtype)
     offsets = regroup(coding, tree, len(parts))

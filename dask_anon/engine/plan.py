@@ -2,6 +2,7 @@
 
 Every stage has a price in bytes a row of the partition (or region) that its task holds:
 
+    values   the sensitive columns that a privacy model counts
     encode   the quasi-identifiers as Arrow and as codes
     tree     the codes, and the summaries of the open regions
     regroup  the codes twice
@@ -30,6 +31,7 @@ from dask_anon.engine.tree import Limits
 from dask_anon.errors import AnonError, DataError, PlanError, PolicyError, counted
 from dask_anon.hierarchy import domain_of
 from dask_anon.kernels.common import n_lanes
+from dask_anon.models import columns_of
 from dask_anon.policy import Bound, Policy
 
 # What a worker holds before it has seen a row: the interpreter, pandas, Arrow, compiled kernels.
@@ -252,8 +254,10 @@ def plan_rows(
     )
     n = n_records or 0
     regions = max(1, 2**levels) if n_records is not None else 1
-    d = len(bound.quasi_identifiers)
-    code_row = prices.code * d
+    d, s = len(bound.quasi_identifiers), len(columns_of(policy))
+    code_row = prices.code * (d + s)
+    # With models that count sensitive values, every cut is judged in a pass of its own.
+    reads = levels * (2 if s else 1)
     p, held = n_partitions, per_partition or 0
 
     def task(price: int, rows: int = held, fixed: int = 0) -> int:
@@ -265,7 +269,7 @@ def plan_rows(
     count = _COUNT_TABLES + in_chunk * _COUNT_BYTES + prices.verify_text
     stages = [
         Stage("encode", p, n * code_row, task(prices.encode, fixed=prices.reading)),
-        Stage("tree", p * levels, n * code_row * levels, task(prices.tree, fixed=own.tree_bytes)),
+        Stage("tree", p * reads, n * code_row * reads, task(prices.tree, fixed=own.tree_bytes)),
         Stage("regroup", p, 2 * n * code_row, task(prices.regroup)),
         Stage("finish", regions, n * (code_row + prices.answer), task(prices.finish, region)),
         Stage("write", p, n * (prices.answer + prices.payload), written_in),
@@ -273,6 +277,8 @@ def plan_rows(
     ]
     if reads_domains:
         stages.insert(0, Stage("domains", p, n * 8 * d, task(prices.encode, fixed=prices.reading)))
+    if s:
+        stages.insert(0, Stage("values", p, n * prices.counted, written_in))
     return Plan(
         n_records=n_records,
         n_partitions=p,
@@ -282,7 +288,7 @@ def plan_rows(
         columns_used=bound.released,
         columns_dropped=bound.identifiers_dropped,
         code_bytes=prices.code,
-        passes=levels + 2,
+        passes=reads + 2,
         stages=tuple(stage for stage in stages if stage.tasks),
         n_slots=available.n_slots,
         task_memory=available.task_memory,
@@ -325,12 +331,14 @@ class _Prices:
     def __init__(
         self, schema: pa.Schema, bound: Bound, policy: Policy, code: int, source: Source | None
     ) -> None:
-        d = len(bound.quasi_identifiers)
+        counted = columns_of(policy)
+        d = len(bound.quasi_identifiers) + len(counted)
         widths = _widths(schema, bound, source)
-        known = sum(widths[name] for name in bound.quasi_identifiers)
+        self.counted = sum(widths[name] for name in counted)
+        known = self.counted + sum(widths[name] for name in bound.quasi_identifiers)
         self.code = code
         self.payload = sum(widths[name] for name in bound.payload)
-        self.answer = 2 * code * d
+        self.answer = 2 * code * len(bound.quasi_identifiers)
         lanes = n_lanes(d, np.dtype(f"u{code}"))
         # Arrow, the columns' codes one by one, the codes of the rows, what is looked up.
         self.encode = known + 2 * code * d + 32

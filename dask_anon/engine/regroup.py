@@ -47,7 +47,7 @@ def places(coding: Coding, p: int, offsets: Array) -> Array:
 
 def _regroup(coding: Coding, tree: CutTree, p: int) -> Array:
     codes, keys = coding.codes(p), coding.keys(p)
-    rows = codes[:-LANES].reshape(-1, coding.n_attributes)
+    rows = codes[:-LANES].reshape(-1, coding.n_columns)
     regions = tree.regions_of(rows, keys).astype(region_dtype(tree.n_regions))
     offsets = np.empty(tree.n_regions + 1, np.int64)
     offsets_of(regions, offsets)

@@ -34,6 +34,8 @@ from dask_anon.engine.encode import Coding, Encoded
 from dask_anon.engine.execute import reduce
 from dask_anon.kernels import tree as kernels
 from dask_anon.kernels.common import EVERY_KEY, Array, Scale
+from dask_anon.kernels.measures import Facts
+from dask_anon.kernels.rules import Rules, counts_hold
 from dask_anon.kernels.vector import LANES
 from dask_anon.recoding import CutTree
 
@@ -122,7 +124,7 @@ class Ask:
     distinct_cap: int
 
 
-Search = Generator[Question, Rank, Cut | None]
+Search = Generator[Question | Cut, Any, Cut | None]
 
 
 def grow(coding: Coding, encoded: Encoded, scale: Scale, ask: Ask, limits: Limits) -> Top:
@@ -139,7 +141,7 @@ def grow(coding: Coding, encoded: Encoded, scale: Scale, ask: Ask, limits: Limit
         if not level:
             return top
         children: list[int] = []
-        for batch, bins in _batches(level, scale, limits):
+        for batch, bins in _batches(level, scale, coding, limits):
             for node, cut in _decide(coding, encoded, scale, ask, top, batch, bins, sample):
                 if cut is not None:
                     children += top.cut(node, cut)
@@ -172,16 +174,19 @@ class _Sample:
         self._rows[left], self._rows[right] = rows[goes_left], rows[~goes_left]
 
 
-def _batches(level: list[int], scale: Scale, limits: Limits) -> Iterator[tuple[list[int], int]]:
+def _batches(
+    level: list[int], scale: Scale, coding: Coding, limits: Limits
+) -> Iterator[tuple[list[int], int]]:
     """Regions whose summaries are taken in one pass, and the bins they can afford."""
-    n_labels = int(scale.n_codes.sum())
+    rules = coding.rules()
+    fixed = int(scale.n_codes.sum()) + (16 * int(rules[0].first[-1]) if rules else 0)
     bins = limits.bins
     while (
         bins > _MIN_BINS
-        and len(level) * (scale.n_attributes * bins * 4 + n_labels) > limits.summary_bytes
+        and len(level) * (scale.n_attributes * bins * 4 + fixed) > limits.summary_bytes
     ):
         bins //= 2
-    size = max(1, limits.summary_bytes // (scale.n_attributes * bins * 4 + n_labels))
+    size = max(1, limits.summary_bytes // (scale.n_attributes * bins * 4 + fixed))
     for i in range(0, len(level), size):
         yield level[i : i + size], bins
 
@@ -224,7 +229,10 @@ def _decide(
                 "a region lost or gained records: its partitions were read differently"
             )
         order = attribute_order(spans[s], scale.priority.tolist(), distinct[s])
-        searches[s] = find_cut(top.n_records[node], k=ask.k, ties=ask.ties, order=order)
+        searches[s] = find_cut(
+            top.n_records[node], k=ask.k, ties=ask.ties, order=order,
+            has_rules=bool(coding.sensitive),
+        )  # fmt: skip
     cuts = answers.drive(searches)
     top.passes += answers.passes
     for s, node in enumerate(nodes):
@@ -251,8 +259,8 @@ class _Routing:
     def slots(self, coding: Coding, p: int) -> tuple[Array, Array, Array]:
         """Codes, keys and the slots of the records of a partition."""
         codes, keys = coding.codes(p), coding.keys(p)
-        slots = np.empty((codes.size - LANES) // coding.n_attributes, np.int32)
-        kernels.route(codes, coding.n_attributes, keys, self.arrays, self.slot_of_node, slots)
+        slots = np.empty((codes.size - LANES) // coding.n_columns, np.int32)
+        kernels.route(codes, coding.n_columns, keys, self.arrays, self.slot_of_node, slots)
         return codes, keys, slots
 
 
@@ -308,7 +316,7 @@ def _survey(
     seen = np.zeros((m, int(label_start[-1])), np.uint8)
     below, histogram = np.zeros((m, d), np.int64), np.zeros((m, d, bins), np.int32)
     kernels.survey(
-        codes, d, slots, has_missing, scale.missing, label_start,
+        codes, coding.n_columns, d, slots, has_missing, scale.missing, label_start,
         base, shift, count, extents.reshape(-1, LANES), present_high, seen, below, histogram,
     )  # fmt: skip
     ends = extents.transpose(2, 0, 1, 3).reshape(2, m, blocks * LANES)[:, :, :d].astype(np.uint64)
@@ -363,15 +371,19 @@ class _Answers:
     def drive(self, searches: dict[int, Search]) -> dict[int, Cut | None]:
         cuts: dict[int, Cut | None] = {}
         open_: dict[int, tuple[Question, RankSearch]] = {}
+        proposed: dict[int, Cut] = {}
 
-        def advance(s: int, answer: Rank | None) -> None:
+        def advance(s: int, answer: Rank | bool | None) -> None:
+            open_.pop(s, None)
             while True:
                 try:
                     # A generator starts with None and is then sent each answer.
-                    question = searches[s].send(answer)  # type: ignore[arg-type]
+                    question = searches[s].send(answer)
                 except StopIteration as stop:
                     cuts[s] = stop.value
-                    open_.pop(s, None)
+                    return
+                if isinstance(question, Cut):
+                    proposed[s] = question
                     return
                 search, answer = self._begin(s, question)
                 if answer is None:
@@ -380,13 +392,44 @@ class _Answers:
 
         for s in searches:
             advance(s, None)
-        while open_:
-            histogram = self._pass(open_)
-            for s, (_, search) in list(open_.items()):
-                answer = search.narrow(histogram[s])
-                if answer is not None:
-                    advance(s, answer)
+        while open_ or proposed:
+            if open_:
+                histogram = self._pass(open_)
+                for s, (_, search) in list(open_.items()):
+                    answer = search.narrow(histogram[s])
+                    if answer is not None:
+                        advance(s, answer)
+            if proposed:
+                # All proposals of all regions so far, so that they share the pass.
+                judged = self._judge(proposed)
+                proposed.clear()
+                for s, holds in judged.items():
+                    advance(s, holds)
         return cuts
+
+    def _judge(self, proposed: dict[int, Cut]) -> dict[int, bool]:
+        """Whether both sides of each cut keep the rules."""
+        m = self._routing.n_slots
+        attribute = np.full(m, -1, np.int64)
+        threshold, key = np.zeros(m, np.uint64), np.zeros(m, np.uint64)
+        for s, cut in proposed.items():
+            attribute[s], threshold[s], key[s] = cut.attribute, cut.threshold, cut.key
+        self.passes += 1
+        arguments = (self._routing, attribute, threshold, key)
+        counts = reduce(
+            "tree",
+            [(_sides, self._coding, p, *arguments) for p in range(self._n_parts)],
+            _sum,
+        )
+        rules, facts = _rules_of(self._coding)
+        n_records = self._found.count
+        return {
+            s: all(
+                counts_hold(size, counts[s, side], rules, facts)
+                for side, size in enumerate((cut.n_left, int(n_records[s]) - cut.n_left))
+            )
+            for s, cut in proposed.items()
+        }
 
     def _begin(self, s: int, question: Question) -> tuple[RankSearch, Rank | None]:
         j, found = question.attribute, self._found
@@ -427,9 +470,29 @@ def _histogram(
     codes, keys, slots = routing.slots(coding, p)
     histogram = np.zeros((routing.n_slots, _REFINE_BINS), np.int64)
     kernels.histogram_of(
-        codes, coding.n_attributes, slots, keys, attribute, among, by_key, base, shift, histogram
+        codes, coding.n_columns, slots, keys, attribute, among, by_key, base, shift, histogram
     )
     return histogram
+
+
+def _rules_of(coding: Coding) -> tuple[Rules, Facts]:
+    """The rules, of which there are some where a cut is judged."""
+    rules = coding.rules()
+    assert rules is not None
+    return rules
+
+
+def _sides(
+    coding: Coding, p: int, routing: _Routing, attribute: Array, threshold: Array, key: Array
+) -> Array:
+    codes, keys, slots = routing.slots(coding, p)
+    rules, _ = _rules_of(coding)
+    counts = np.zeros((routing.n_slots, 2, int(rules.first[-1])), np.int64)
+    kernels.count_sides(
+        codes, coding.n_columns, coding.n_attributes, slots, keys,
+        attribute, threshold, key, rules.n_codes, rules.first, counts,
+    )  # fmt: skip
+    return counts
 
 
 def _sum(results: list[Array]) -> Array:
@@ -453,7 +516,7 @@ def _distinct(
     coding: Coding, p: int, routing: _Routing, wanted: list[list[int]], cap: int
 ) -> list[dict[int, Any]]:
     codes, _, slots = routing.slots(coding, p)
-    rows = codes[:-LANES].reshape(-1, coding.n_attributes)
+    rows = codes[:-LANES].reshape(-1, coding.n_columns)
     # A region with more than `cap` values here has as many in all, whichever of them are kept.
     return [{j: np.unique(rows[slots == s, j])[:cap] for j in own} for s, own in enumerate(wanted)]
 

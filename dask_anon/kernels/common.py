@@ -114,15 +114,23 @@ def total_span(kind, low, high, size, width, offset, missing, top):
     return total
 
 
-def n_lanes(n_attributes: int, dtype: np.dtype[Any]) -> int:
+def n_lanes(n_columns: int, dtype: np.dtype[Any]) -> int:
     """Lanes of a record in a code table: the codes, the record's number, padded to whole blocks."""
     number = 2 if dtype.itemsize == 2 else 1
-    return -(-(n_attributes + number) // LANES) * LANES
+    return -(-(n_columns + number) // LANES) * LANES
 
 
-def code_table(n_records: int, n_attributes: int, dtype: np.dtype[Any]) -> Array:
+def code_table(n_records: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
     """An empty code table of shape (records, lanes), its first byte on a cache line."""
-    lanes = n_lanes(n_attributes, dtype)
+    return _aligned(n_records, n_lanes(n_columns, dtype), dtype)
+
+
+def table_like(table: Array) -> Array:
+    """An empty code table of the same shape."""
+    return _aligned(*table.shape, table.dtype)
+
+
+def _aligned(n_records: int, lanes: int, dtype: np.dtype[Any]) -> Array:
     n_bytes = n_records * lanes * dtype.itemsize
     raw = np.empty(n_bytes + 64, np.uint8)
     start = -raw.ctypes.data % 64

@@ -24,11 +24,14 @@ from dask_anon.kernels.common import (
     DIVIDE,
     EITHER,
     EVERY_KEY,
+    LEFT,
     Array,
     Scale,
     compiled,
     span,
 )
+from dask_anon.kernels.measures import Facts
+from dask_anon.kernels.rules import Rules, new_tally, sides_hold
 from dask_anon.kernels.select import BINS, lower_median
 from dask_anon.kernels.vector import LANES, copy_block, extents_of_blocks
 
@@ -88,13 +91,15 @@ def mondrian(
     region_ties: bool = False,
     distinct_cap: int = 65_536,
     keys: Array | None = None,
+    rules: tuple[Rules, Facts] | None = None,
 ) -> tuple[Subtree, Classes]:
     """Cut a region until no cut is allowed.
 
     Parameters
     ----------
     table : array of uint16, uint32 or uint64, shape (records, lanes)
-        A code table with numbered records (``common.code_table``); used as scratch.
+        A code table with numbered records (``common.code_table``); used as scratch. The codes of
+        the quasi-identifiers come first, then those of the sensitive columns that `rules` count.
     k : int
         Every equivalence class holds at least `k` records.
     scale : Scale
@@ -107,6 +112,8 @@ def mondrian(
         Distinct values beyond it count as this many.
     keys : uint64 array, required for DIVIDE
         Keys of the records, ascending in the order of the table.
+    rules : (Rules, Facts), optional
+        What every class must satisfy besides its size, and what the whole table tells for it.
 
     Returns
     -------
@@ -120,7 +127,8 @@ def mondrian(
     if n == 0:
         raise ValueError("a region has at least one record")
     dtype = table.dtype
-    other = common.code_table(n, d, dtype)
+    own_rules, facts = rules or (None, None)
+    other = common.table_like(table)
     n_classes = max(1, n // k)
     n_nodes = 2 * n_classes - 1
     attribute = np.empty(n_nodes, np.int16)
@@ -137,7 +145,7 @@ def mondrian(
         table.reshape(-1, LANES), other.reshape(-1, LANES), table, other,
         common.record_numbers(table), common.record_numbers(other),
         np.empty(0, np.uint64) if keys is None else keys,
-        k, ties, region_ties, distinct_cap,
+        k, ties, region_ties, distinct_cap, own_rules, facts,
         scale.kind, scale.width, scale.offset, scale.missing, scale.top,
         scale.priority, scale.n_codes,
         attribute, threshold, key, right, start, stop, in_other, low, high,
@@ -161,7 +169,7 @@ def mondrian(
 @compiled
 def _cut_all(
     blocks, other_blocks, table, other, numbers, other_numbers, keys,
-    k, ties, region_ties, distinct_cap,
+    k, ties, region_ties, distinct_cap, rules, facts,
     kind, width, offset, missing, top, priority, n_codes,
     attribute, threshold, key, right, leaf_start, leaf_stop, leaf_in_other, leaf_low, leaf_high,
 ):  # fmt: skip
@@ -182,6 +190,9 @@ def _cut_all(
     for j in range(d):
         label_start[j + 1] = label_start[j] + n_codes[j]
     seen = np.full(label_start[d], -1, np.int32)
+    # Without rules this is a type of its own, for which their code is neither compiled nor run.
+    if rules is not None:
+        tally = new_tally(rules)
 
     region[0, 0], region[0, 1], region[0, 2], region[0, 3] = 0, table.shape[0], 0, -1
     _extents(blocks, 0, table.shape[0], per_record, extents, 0)
@@ -212,15 +223,25 @@ def _cut_all(
                 median, below, up_to = lower_median(
                     here, start, stop, j, low[j], high[j], scratch, histogram
                 )
+                middle, ties_up_to, ties_below = EVERY_KEY, 0, 0
                 if ties == DIVIDE:
-                    n_left, cut_threshold, cut_key = _divided(
-                        here, here_numbers, keys, start, stop, j,
-                        median, below, up_to, k,
-                    )  # fmt: skip
-                elif up_to >= k and n - up_to >= k:
-                    n_left, cut_threshold = up_to, median
-                elif ties == EITHER and below >= k and n - below >= k:
-                    n_left, cut_threshold = below, table.dtype.type(median - 1)
+                    middle, ties_up_to, ties_below = _middle_key(
+                        here, here_numbers, keys, start, stop, j, median, below
+                    )
+                for attempt in range(1 if ties == LEFT else 2):
+                    n_left, cut_threshold, cut_key = _candidate(
+                        table, attempt, ties, median, below, up_to, middle, ties_up_to, ties_below
+                    )
+                    allowed = n_left >= k and n - n_left >= k
+                    if rules is not None:  # noqa: SIM102 - alone, so that it is decided when compiled
+                        if allowed:
+                            allowed = sides_hold(
+                                here, here_numbers, keys, start, stop, n_left, d, j,
+                                cut_threshold, cut_key, rules, facts, tally,
+                            )  # fmt: skip
+                    if allowed:
+                        break
+                    n_left = 0
                 if n_left > 0:
                     break
         if n_left == 0:
@@ -351,14 +372,12 @@ def _distinct(table, start, stop, j, scratch):
 
 
 @compiled
-def _divided(table, numbers, keys, start, stop, j, median, below, up_to, k):
-    """Where to cut records equal to the median, by their keys: records to the left, threshold, key.
+def _middle_key(table, numbers, keys, start, stop, j, median, below):
+    """Of the records equal to the median, the key of the middle one of the pairs (code, key).
 
-    The cut is that of the lower median of the pairs (code, key): up to it if that is allowed, else
-    below it.
+    And how many of these records have a key up to it, and below it.
     """
-    n = stop - start
-    wanted = ((n - 1) >> 1) + 1 - below
+    wanted = ((stop - start - 1) >> 1) + 1 - below
     ties, ties_up_to, ties_below = 0, 0, 0
     middle = keys[0]
     for i in range(uintp(start), uintp(stop)):
@@ -373,15 +392,23 @@ def _divided(table, numbers, keys, start, stop, j, median, below, up_to, k):
                 ties_up_to = ties
             else:
                 break
-    n_left = below + ties_up_to
-    if n_left >= k and n - n_left >= k:
-        return n_left, median, middle if n_left < up_to else EVERY_KEY
-    n_left = below + ties_below
-    if n_left >= k and n - n_left >= k:
-        if ties_below == 0:
-            return n_left, table.dtype.type(median - 1), EVERY_KEY
-        return n_left, median, uint64(middle - uint64(1))
-    return 0, median, EVERY_KEY
+    return middle, ties_up_to, ties_below
+
+
+@compiled
+def _candidate(table, attempt, ties, median, below, up_to, middle, ties_up_to, ties_below):
+    """A cut to try at the median: records to the left, threshold, key.
+
+    First up to the median, then below it; where ties are divided, of the pairs (code, key).
+    """
+    if attempt == 0:
+        if ties == DIVIDE and below + ties_up_to < up_to:
+            return below + ties_up_to, median, middle
+        return up_to, median, EVERY_KEY
+    if ties == DIVIDE and ties_below > 0:
+        return below + ties_below, median, uint64(middle - uint64(1))
+    # Below the lowest code nobody is, and such a cut is not allowed.
+    return below, table.dtype.type(median - table.dtype.type(1)), EVERY_KEY
 
 
 @compiled

@@ -1,8 +1,9 @@
 """The top of the tree over one partition: route records to regions and take the regions' summaries.
 
-Codes are compact and row-major here, (records, attributes) in one flat array with a block of
-padding behind it. The tree is explicit (both children named), its leaves carry the slot of the
-region they stand for, or -1 where nobody asks. Counts, extents and histograms of partitions merge
+Codes are compact and row-major here, (records, columns) in one flat array with a block of padding
+behind it: those of the quasi-identifiers, then those of sensitive columns that a rule counts. The
+tree is explicit (both children named), its leaves carry the slot of the region they stand for, or
+-1 where nobody asks. Counts, extents and histograms of partitions merge
 by adding and comparing, so what the driver decides from them is exact however the table is
 partitioned.
 """
@@ -28,20 +29,20 @@ def _leaf_of(codes, first, own_key, attribute, threshold, key, left, right):
 
 
 @compiled
-def route(codes, n_attributes, keys, tree, slot_of_node, slots):
+def route(codes, n_columns, keys, tree, slot_of_node, slots):
     """slots[i] = the slot of the leaf that record i falls into; `keys` may be empty."""
     attribute, threshold, key, left, right = tree
     for i in range(uintp(slots.size)):
         own_key = keys[i] if keys.size else uint64(0)
         node = _leaf_of(
-            codes, i * uintp(n_attributes), own_key, attribute, threshold, key, left, right
+            codes, i * uintp(n_columns), own_key, attribute, threshold, key, left, right
         )
         slots[i] = slot_of_node[node]
 
 
 @compiled
 def survey(
-    codes, n_attributes, slots, has_missing, missing, label_start,
+    codes, n_columns, n_attributes, slots, has_missing, missing, label_start,
     base, shift, count, extents, present_high, seen, below, histogram,
 ):  # fmt: skip
     """Summaries of every region that has a slot, added to what the arrays hold.
@@ -58,7 +59,7 @@ def survey(
         if slots[i] < 0:
             continue
         slot = uintp(slots[i])
-        first = i * d
+        first = i * uintp(n_columns)
         count[slot] += 1
         for b in range(n_blocks):
             widen_extents(
@@ -78,22 +79,20 @@ def survey(
 
 
 @compiled
-def histogram_of(
-    codes, n_attributes, slots, keys, attribute, among, by_key, base, shift, histogram
-):
+def histogram_of(codes, n_columns, slots, keys, attribute, among, by_key, base, shift, histogram):
     """Records of every slot in the bins ``(value - base) >> shift``, added to `histogram`.
 
     The value is the code of the slot's `attribute` (-1: the slot is left out); where `by_key`, the
     key of those records whose code is `among`.
     """
-    d, n_bins = uintp(n_attributes), uintp(histogram.shape[1])
+    n_bins = uintp(histogram.shape[1])
     for i in range(uintp(slots.size)):
         if slots[i] < 0:
             continue
         slot = uintp(slots[i])
         if attribute[slot] < 0:
             continue
-        value = uint64(codes[i * d + uintp(attribute[slot])])
+        value = uint64(codes[i * uintp(n_columns) + uintp(attribute[slot])])
         if by_key[slot]:
             if value != among[slot]:
                 continue
@@ -103,6 +102,32 @@ def histogram_of(
         at = uintp((value - base[slot]) >> shift[slot])
         if at < n_bins:
             histogram[slot, at] += 1
+
+
+@compiled
+def count_sides(
+    codes, n_columns, n_attributes, slots, keys, attribute, threshold, key, n_codes, first, counts
+):
+    """Sensitive codes on both sides of the cut of every slot, added to counts (slots, 2, codes).
+
+    A slot with the attribute -1 is left out. Column c has its codes from first[c] on; codes from
+    n_codes[c] on are not counted.
+    """
+    for i in range(uintp(slots.size)):
+        if slots[i] < 0:
+            continue
+        slot = uintp(slots[i])
+        if attribute[slot] < 0:
+            continue
+        at = i * uintp(n_columns)
+        code = uint64(codes[at + uintp(attribute[slot])])
+        own_key = keys[i] if keys.size else uint64(0)
+        goes_left = code < threshold[slot] or (code == threshold[slot] and own_key <= key[slot])
+        side = 0 if goes_left else 1
+        for c in range(n_codes.size):
+            own = int64(codes[at + uintp(n_attributes + c)])
+            if own < n_codes[c]:
+                counts[slot, side, first[c] + own] += 1
 
 
 @compiled
