@@ -127,7 +127,8 @@ def code_table(n_records: int, n_columns: int, dtype: np.dtype[Any]) -> Array:
 
 def table_like(table: Array) -> Array:
     """An empty code table of the same shape."""
-    return _aligned(*table.shape, table.dtype)
+    n_records, lanes = table.shape
+    return _aligned(n_records, lanes, table.dtype)
 
 
 def _aligned(n_records: int, lanes: int, dtype: np.dtype[Any]) -> Array:
