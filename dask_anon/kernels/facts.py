@@ -2,14 +2,13 @@
 
 A *track* is one column seen for one figure: the shares of its codes and, where the figure asks for
 them, how far neighbouring codes lie apart, which tree they hang in, or which numbers they stand
-for. All tracks lie in a few flat arrays:
+for. All tracks lie in two flat arrays:
 
-    share    | track 0: p0 p1 p2 | track 1: p0 p1 | ...
-    line     | P, steps so far, steps x P so far, of tracks with an order
-    leaf     | the node above each code, of tracks with a tree;   node: height, share
-    number   | what each code counts for, of tracks with numbers
+    whole   | where track 0 has what | where track 1 has what | ... | above each code | above nodes
+    real    | shares | line: P, steps so far, steps x P so far | nodes: height, share | numbers
 
-The running sums of ``line`` make a class cost its own distinct values, not those of the table.
+Two, because compiled code counts the references of every array that it passes on, in each call.
+The running sums of the line make a class cost its own distinct values, not those of the table.
 """
 
 from __future__ import annotations
@@ -22,46 +21,23 @@ import numpy as np
 
 from dask_anon.kernels.common import Array, compiled
 
-# Columns of Facts.first and of Facts.size.
-SHARE, LINE, LEAF, NODE, NUMBER = 0, 1, 2, 3, 4
-VALUES, NODES = 0, 1
-# Columns of Facts.line and of Facts.node.
+# What `whole` holds of each track: how many codes it has, how many of them occur, how many nodes;
+# where the share of code 0, the line of code 0, the node 0 and the number of code 0 are in `real`,
+# and where the node above code 0 and the node above node 0 are in `whole`.
+N_CODES, N_VALUES, N_NODES, SHARE, LINE, NODE, NUMBER, LEAF, PARENT = range(9)
+FIELDS = 9
+# A line has three numbers a code: the share of codes up to this one; the steps before it; the same,
+# each times the share up to its lower end.
 UP_TO, STEPS, MOVED = 0, 1, 2
+# A node has two: its height as a share of the tree's, and the share of the table below it.
 HEIGHT, WITHIN = 0, 1
 
 
 class Facts(NamedTuple):
-    """All tracks in flat arrays; see the drawing above.
+    """All tracks; see the drawing above."""
 
-    Attributes
-    ----------
-    first : int64 array, (tracks, 5)
-        Where a track begins in `share`, `line`, `leaf`, `node` and `number`; -1: it is not there.
-    size : int64 array, (tracks, 2)
-        Codes and nodes of a track.
-    share : float64 array
-        The share of the table's records that have a code.
-    line : float64 array, (codes, 3)
-        The share of codes up to this one; the steps before it; the steps before it, each times the
-        share up to its lower end.
-    leaf : int64 array
-        The node right above a code.
-    node_parent : int64 array
-        The node above a node, -1 for the root. Nodes come in the order of their height.
-    node : float64 array, (nodes, 2)
-        The height of a node as a share of the tree's, and the table's share below it.
-    number : float64 array
-        What a code counts for.
-    """
-
-    first: Array
-    size: Array
-    share: Array
-    line: Array
-    leaf: Array
-    node_parent: Array
-    node: Array
-    number: Array
+    whole: Array  # int64
+    real: Array  # float64
 
 
 @dataclass(frozen=True)
@@ -107,31 +83,25 @@ class Track:
 
 def facts_of(tracks: Sequence[Track]) -> Facts:
     """The tracks in flat arrays; tracks with the very same `counts` share them."""
-    first = np.full((len(tracks), 5), -1, np.int64)
-    size = np.zeros((len(tracks), 2), np.int64)
-    share, line, leaf = _Pile(np.empty(0)), _Pile(np.empty((0, 3))), _Pile(np.empty(0, np.int64))
-    parent, node = _Pile(np.empty(0, np.int64)), _Pile(np.empty((0, 2)))
-    number = _Pile(np.empty(0))
-    known: dict[int, tuple[Array, int]] = {}
-    for t, track in enumerate(tracks):
-        shares, at = known.get(id(track.counts), (None, -1))
-        if shares is None:
-            shares = track.counts / max(1, int(track.counts.sum()))
-            at = share.put(shares)
-            known[id(track.counts)] = shares, at
-        first[t, SHARE], size[t, VALUES] = at, len(shares)
+    places = np.full((len(tracks), FIELDS), -1, np.int64)
+    whole, real = _Pile(places.size, np.int64), _Pile(0, np.float64)
+    known: dict[int, int] = {}
+    for place, track in zip(places, tracks, strict=True):
+        shares = track.counts / max(1, int(track.counts.sum()))
+        if id(track.counts) not in known:
+            known[id(track.counts)] = real.put(shares)
+        place[SHARE], place[N_NODES] = known[id(track.counts)], 0
+        place[N_CODES], place[N_VALUES] = len(shares), np.count_nonzero(shares)
         if track.steps is not None:
-            first[t, LINE] = line.put(_line_of(track.counts, track.steps))
+            place[LINE] = real.put(_line_of(track.counts, track.steps))
         if track.branches is not None:
-            first[t, LEAF] = leaf.put(track.branches.leaf)
-            first[t, NODE] = parent.put(track.branches.parent)
-            size[t, NODES] = len(track.branches.parent)
-            node.put(_nodes_of(shares, track.branches))
+            place[N_NODES] = len(track.branches.parent)
+            place[LEAF] = whole.put(track.branches.leaf)
+            place[PARENT] = whole.put(track.branches.parent)
+            place[NODE] = real.put(_nodes_of(shares, track.branches))
         if track.numbers is not None:
-            first[t, NUMBER] = number.put(track.numbers)
-    return Facts(
-        first, size, share.all(), line.all(), leaf.all(), parent.all(), node.all(), number.all()
-    )
+            place[NUMBER] = real.put(track.numbers)
+    return Facts(np.concatenate([places.reshape(-1), whole.all()]), real.all())
 
 
 def no_facts() -> Facts:
@@ -140,21 +110,22 @@ def no_facts() -> Facts:
 
 
 class _Pile:
-    """Arrays laid one after the other."""
+    """Arrays laid one after the other, the first of them at `begin`."""
 
-    def __init__(self, empty: Array) -> None:
-        self._parts, self._size = [empty], 0
+    def __init__(self, begin: int, dtype: type) -> None:
+        self._end = begin
+        self._parts: list[Array] = [np.empty(0, dtype)]
 
     def put(self, part: Array) -> int:
         """Add `part`; returns where it begins."""
-        begin = self._size
-        self._parts.append(np.asarray(part, self._parts[0].dtype))
-        self._size += len(part)
+        begin = self._end
+        self._parts.append(np.asarray(part, self._parts[0].dtype).reshape(-1))
+        self._end += self._parts[-1].size
         return begin
 
     def all(self) -> Array:
         """Everything, in one array."""
-        return np.ascontiguousarray(np.concatenate(self._parts))
+        return np.concatenate(self._parts)
 
 
 def _line_of(counts: Array, steps: Array) -> Array:

@@ -23,17 +23,20 @@ import numpy as np
 
 from dask_anon.kernels.common import Array, compiled
 from dask_anon.kernels.facts import (
+    FIELDS,
     HEIGHT,
     LEAF,
     LINE,
     MOVED,
+    N_CODES,
+    N_NODES,
+    N_VALUES,
     NODE,
-    NODES,
     NUMBER,
+    PARENT,
     SHARE,
     STEPS,
     UP_TO,
-    VALUES,
     WITHIN,
     Branches,
     Facts,
@@ -109,7 +112,7 @@ def strictly_below(limit: float) -> float:
     return min(limit - 2 * SLACK * max(1.0, abs(limit)), math.nextafter(limit, -math.inf))
 
 
-@compiled
+@compiled(forceinline=True)
 def value_of(kind, parameter, size, codes, counts, start, stop, track, facts):
     """One figure of one class.
 
@@ -134,7 +137,7 @@ def value_of(kind, parameter, size, codes, counts, start, stop, track, facts):
     Notes
     -----
     With d distinct values in the class and m in the table: O(d); ORDERED_DISTANCE O(d log m);
-    RECURSIVE_RATIO O(d log d); TREE_DISTANCE O(d + nodes).
+    RECURSIVE_RATIO O(d l); TREE_DISTANCE O(d + nodes).
     """
     if kind == SIZE:
         return float(size)
@@ -143,7 +146,7 @@ def value_of(kind, parameter, size, codes, counts, start, stop, track, facts):
     if kind == COMMONEST:
         return float(_commonest(counts, start, stop))
     if kind == WEIGHT:
-        return _weight(codes, counts, start, stop, facts.first[track, NUMBER], facts.number)
+        return _weight(codes, counts, start, stop, track, facts)
     n = 0
     for i in range(start, stop):
         n += counts[i]
@@ -166,7 +169,7 @@ def value_of(kind, parameter, size, codes, counts, start, stop, track, facts):
     if kind in (BASIC_BETA, ENHANCED_BETA):
         return _beta(codes, counts, start, stop, n, track, facts, kind == ENHANCED_BETA)
     if kind == PRESENCE:
-        return _weight(codes, counts, start, stop, facts.first[track, NUMBER], facts.number) / n
+        return _weight(codes, counts, start, stop, track, facts) / n
     return np.nan
 
 
@@ -231,26 +234,33 @@ def _commonest(counts, start, stop):
 
 
 @compiled
-def _weight(codes, counts, start, stop, first, number):
+def _weight(codes, counts, start, stop, track, facts):
+    first = facts.whole[track * FIELDS + NUMBER]
     total = 0.0
     for i in range(start, stop):
-        total += counts[i] * number[first + codes[i]]
+        total += counts[i] * facts.real[first + codes[i]]
     return total
 
 
 @compiled
-def _recursive_ratio(counts, start, stop, n, l):  # noqa: E741 - the literature's letter
-    d = stop - start
-    if d < l:
+def _recursive_ratio(counts, start, stop, n, l):
+    if stop - start < max(1, l):
         return np.inf
-    if l == 2:
+    if l <= 2:
         most = _commonest(counts, start, stop)
-        return most / (n - most)
-    ascending = np.sort(counts[start:stop])
-    rest = 0
-    for i in range(d - l + 1):
-        rest += ascending[i]
-    return ascending[d - 1] / rest
+        return most / (n - most if l == 2 else n)
+    # The l - 1 largest counts, ascending: the rest is what the rarer values have.
+    largest = np.zeros(l - 1, np.int64)
+    for i in range(start, stop):
+        if counts[i] > largest[0]:
+            at = 1
+            while at < l - 1 and counts[i] > largest[at]:
+                largest[at - 1] = largest[at]
+                at += 1
+            largest[at - 1] = counts[i]
+    for i in range(l - 1):
+        n -= largest[i]
+    return largest[l - 2] / n
 
 
 @compiled
@@ -268,10 +278,10 @@ def _entropy_values(counts, start, stop, n):
 @compiled
 def _equal_distance(codes, counts, start, stop, n, track, facts):
     # What the class has too much of is what it lacks elsewhere, so its own values suffice.
-    first = facts.first[track, SHARE]
+    first = facts.whole[track * FIELDS + SHARE]
     total = 0.0
     for i in range(start, stop):
-        excess = counts[i] / n - facts.share[first + codes[i]]
+        excess = counts[i] / n - facts.real[first + codes[i]]
         if excess > 0.0:
             total += excess
     return total
@@ -279,34 +289,35 @@ def _equal_distance(codes, counts, start, stop, n, track, facts):
 
 @compiled
 def _ordered_distance(codes, counts, start, stop, n, track, facts):
-    first = facts.first[track, LINE]
-    last = facts.size[track, VALUES] - 1
-    line = facts.line
+    line, first = facts.real, facts.whole[track * FIELDS + LINE]
     # Before its first value Q is 0, after its last one 1: there |P - Q| has one sign.
-    total = line[first + codes[start], MOVED]
+    total = line[first + 3 * codes[start] + MOVED]
     below = 0
     for i in range(start, stop - 1):
         below += counts[i]
-        total += _gap(line, first + codes[i], first + codes[i + 1], below / n)
-    at, end = first + codes[stop - 1], first + last
-    total += (line[end, STEPS] - line[at, STEPS]) - (line[end, MOVED] - line[at, MOVED])
+        total += _gap(line, first, codes[i], codes[i + 1], below / n)
+    at = first + 3 * codes[stop - 1]
+    end = first + 3 * (facts.whole[track * FIELDS + N_CODES] - 1)
+    total += (line[end + STEPS] - line[at + STEPS]) - (line[end + MOVED] - line[at + MOVED])
     return max(0.0, total)
 
 
 @compiled
-def _gap(line, begin, end, q):
+def _gap(line, first, begin, end, q):
     """Sum of step * |P - q| over the codes begin to end - 1; P ascends, so it crosses q once."""
+    a, b = first + 3 * begin, first + 3 * end
     if end == begin + 1:
-        return (line[end, STEPS] - line[begin, STEPS]) * abs(line[begin, UP_TO] - q)
+        return (line[b + STEPS] - line[a + STEPS]) * abs(line[a + UP_TO] - q)
     low, high = begin, end
     while low < high:
         middle = (low + high) // 2
-        if line[middle, UP_TO] > q:
+        if line[first + 3 * middle + UP_TO] > q:
             high = middle
         else:
             low = middle + 1
-    below = q * (line[low, STEPS] - line[begin, STEPS]) - (line[low, MOVED] - line[begin, MOVED])
-    above = (line[end, MOVED] - line[low, MOVED]) - q * (line[end, STEPS] - line[low, STEPS])
+    m = first + 3 * low
+    below = q * (line[m + STEPS] - line[a + STEPS]) - (line[m + MOVED] - line[a + MOVED])
+    above = (line[b + MOVED] - line[m + MOVED]) - q * (line[b + STEPS] - line[m + STEPS])
     return max(0.0, below) + max(0.0, above)
 
 
@@ -317,32 +328,34 @@ def _tree_distance(codes, counts, start, stop, n, track, facts):
     A node receives the surplus and the lack of those below; the smaller of the two is settled
     there, at the price of its height, and the rest goes up.
     """
-    share_at, leaf_at = facts.first[track, SHARE], facts.first[track, LEAF]
-    node_at, n_nodes = facts.first[track, NODE], facts.size[track, NODES]
+    place = track * FIELDS
+    share, node = facts.whole[place + SHARE], facts.whole[place + NODE]
+    leaf, parent = facts.whole[place + LEAF], facts.whole[place + PARENT]
+    n_nodes = facts.whole[place + N_NODES]
     within, surplus = np.zeros(n_nodes), np.zeros(n_nodes)
     for i in range(start, stop):
         q = counts[i] / n
-        node = facts.leaf[leaf_at + codes[i]]
-        within[node] += q
-        surplus[node] += max(0.0, q - facts.share[share_at + codes[i]])
+        above = facts.whole[leaf + codes[i]]
+        within[above] += q
+        surplus[above] += max(0.0, q - facts.real[share + codes[i]])
     total = 0.0
-    for node in range(n_nodes):
-        net = within[node] - facts.node[node_at + node, WITHIN]
-        lack = surplus[node] - net
-        total += facts.node[node_at + node, HEIGHT] * max(0.0, min(surplus[node], lack))
-        above = facts.node_parent[node_at + node]
+    for j in range(n_nodes):
+        net = within[j] - facts.real[node + 2 * j + WITHIN]
+        lack = surplus[j] - net
+        total += facts.real[node + 2 * j + HEIGHT] * max(0.0, min(surplus[j], lack))
+        above = facts.whole[parent + j]
         if above >= 0:
-            within[above] += within[node]
+            within[above] += within[j]
             surplus[above] += max(0.0, net)
     return total
 
 
 @compiled
 def _beta(codes, counts, start, stop, n, track, facts, enhanced):
-    first = facts.first[track, SHARE]
+    first = facts.whole[track * FIELDS + SHARE]
     most = 0.0
     for i in range(start, stop):
-        p = facts.share[first + codes[i]]
+        p = facts.real[first + codes[i]]
         gain = (counts[i] / n - p) / p
         if enhanced and not holds(gain, -np.inf, -math.log(p)):
             return np.inf
@@ -353,10 +366,10 @@ def _beta(codes, counts, start, stop, n, track, facts, enhanced):
 @compiled
 def _disclosure(codes, counts, start, stop, n, track, facts):
     # A value that the class lacks is known not to be anybody's: ln 0.
-    if stop - start < facts.size[track, VALUES]:
+    if stop - start < facts.whole[track * FIELDS + N_VALUES]:
         return np.inf
-    first = facts.first[track, SHARE]
+    first = facts.whole[track * FIELDS + SHARE]
     most = 0.0
     for i in range(start, stop):
-        most = max(most, abs(math.log(counts[i] / n / facts.share[first + codes[i]])))
+        most = max(most, abs(math.log(counts[i] / n / facts.real[first + codes[i]])))
     return most
