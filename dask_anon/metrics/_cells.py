@@ -29,7 +29,7 @@ from dask_anon.hierarchy._text import MISSING
 from dask_anon.hierarchy._types import family, is_decimal, is_text
 from dask_anon.metrics._attributes import Attribute, as_text, refuse_unknown
 from dask_anon.metrics._labels import Sets, read_intervals, read_sets
-from dask_anon.metrics._taxonomy import ROOT
+from dask_anon.metrics._taxonomy import ROOT, Taxonomy
 from dask_anon.recoding import table_from_frame
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,8 @@ class Cells:
         Of a column of labels, or with a hierarchy: cell i shows the labels
         ``codes[offsets[i] : offsets[i + 1]]`` of ``attribute.labels``, ascending. A code past the
         last label is one that the original does not have.
+    levels : int64 array, optional
+        With a hierarchy: the level on which the cell stands.
     """
 
     of_record: Codes
@@ -63,6 +65,7 @@ class Cells:
     high: Floats | None = None
     offsets: Codes | None = None
     codes: Codes | None = None
+    levels: Codes | None = None
 
     @property
     def counts(self) -> Codes:
@@ -271,7 +274,8 @@ def _of_labels(
         if not strangers:
             _refuse_strangers(attribute, sets.has_past(len(labels)) & ~anything, ids)
     only = sets.missing & (np.diff(sets.offsets) == 0)
-    cells = Cells(ids, sets.missing, only, None, None, sets.offsets, sets.codes)
+    levels = _levels(texts, sets, attribute.taxonomy, values) if attribute.taxonomy else None
+    cells = Cells(ids, sets.missing, only, None, None, sets.offsets, sets.codes, levels)
     return _with_places(_anything(cells, attribute, anything), attribute)
 
 
@@ -296,6 +300,19 @@ def _nodes(texts: pa.Array, attribute: Attribute) -> Sets:
     return Sets.of(listed, sets.missing, sets.readable)
 
 
+def _levels(texts: pa.Array, sets: Sets, taxonomy: Taxonomy, values: bool) -> Codes:
+    """On which level each cell stands: the root where it shows missing values beside others."""
+    levels = np.zeros(len(texts), np.int64)
+    if values:
+        return levels
+    for i, (text, leaves) in enumerate(zip(texts.to_pylist(), sets.listed(), strict=True)):
+        if len(leaves) and sets.missing[i]:
+            levels[i] = taxonomy.n_levels - 1
+        elif len(leaves):
+            levels[i] = taxonomy.level_of(text, leaves)
+    return levels
+
+
 def _with_places(cells: Cells, attribute: Attribute) -> Cells:
     """Where the leaves of an ordered column's hierarchy lie."""
     places = attribute.leaf_places
@@ -318,6 +335,7 @@ def _anything(cells: Cells, attribute: Attribute, which: Mask) -> Cells:
     if not which.any():
         return cells
     low, high, offsets, codes = cells.low, cells.high, cells.offsets, cells.codes
+    levels = cells.levels
     if low is not None and high is not None:
         low, high = np.where(which, 0.0, low), np.where(which, attribute.top, high)
     if offsets is not None and codes is not None:
@@ -328,6 +346,8 @@ def _anything(cells: Cells, attribute: Attribute, which: Mask) -> Cells:
             listed[i] = every
         offsets = np.concatenate([[0], np.cumsum([len(one) for one in listed])])
         codes = np.concatenate(listed)
+    if levels is not None and attribute.taxonomy is not None:
+        levels = np.where(which, attribute.taxonomy.n_levels - 1, levels)
     return Cells(
         cells.of_record,
         np.where(which, attribute.has_missing, cells.has_missing),
@@ -336,6 +356,7 @@ def _anything(cells: Cells, attribute: Attribute, which: Mask) -> Cells:
         high,
         offsets,
         codes,
+        levels,
     )
 
 

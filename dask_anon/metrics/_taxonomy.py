@@ -107,8 +107,10 @@ class Taxonomy:
         node = self.node_of.get(label)
         return None if node is None else self.codes[self.offsets[node] : self.offsets[node + 1]]
 
-    def level_of(self, leaves: Codes) -> int:
-        """The lowest level on which these leaves lie below one node."""
+    def level_of(self, label: str, leaves: Codes) -> int:
+        """The level of a node, or the lowest on which these leaves lie below one."""
+        if label in self.node_of:
+            return int(self.levels[self.node_of[label]])
         same = (self.paths[leaves] == self.paths[leaves[0]]).all(axis=0)
         return int(np.argmax(same))
 

@@ -19,7 +19,7 @@ from dask_anon.metrics._attributes import attributes_of
 from dask_anon.metrics._cells import Cells, read_cells
 from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._taxonomy import Taxonomy
-from tests.laws import LAW, frames, quasi_identifiers
+from laws import LAW, frames, quasi_identifiers
 
 AGES = pd.DataFrame({"age": [20, 25, 30, 40]})
 WORK = [
