@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dask_anon.audit._files import Chunk, chunks_of, is_text, look, read_batches
-from dask_anon.audit._hashing import text_bytes
 from dask_anon.audit._spelling import DATE, FLOAT, INTEGER, WORDS, plainly_good
 from dask_anon.audit.manifest import ReleasedColumn
+from dask_anon.classes._hashing import text_bytes
 from dask_anon.engine.execute import compute
 from dask_anon.errors import AnonError
 from dask_anon.hierarchy import parse_label

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dask_anon.audit._hashing import Words
+from dask_anon.classes._hashing import Words
 
 # Class sizes and how many classes have each.
 Sizes = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]

@@ -7,7 +7,8 @@
 This is the auditor's own way to k: nothing of the engine's work is used, neither its codes nor its
 tree nor its class numbers. A row is the tuple of its released values, hashed to 128 bits under a
 key drawn for this count: two of 10⁹ classes are taken for one with a probability below 1e-20
-(`_hashing`). Equal rows have equal hashes, so they meet in one bucket, which one task counts alone.
+(`classes._hashing`). Equal rows have equal hashes, so they meet in one bucket, which one task
+counts alone.
 
 Nobody holds more than a piece of rows and the distinct classes of one bucket. The sizes of all
 classes make a small histogram: n records have at most √(2n) different class sizes, 44,721 for 10⁹.
@@ -30,9 +31,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dask_anon.audit._files import CHUNK_ROWS, Chunk, chunks_of, look, read_batches
-from dask_anon.audit._hashing import Keys, Words, hash_rows
 from dask_anon.audit._tables import Sizes, count_equal, gathered, scatter
 from dask_anon.classes import ClassCounts
+from dask_anon.classes._hashing import Keys, Words, hash_rows
 from dask_anon.engine.execute import compute
 from dask_anon.errors import DataError
 

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dask_anon.audit import _files, _tables, count
-from dask_anon.audit._hashing import Keys, hash_rows
 from dask_anon.audit.count import count_classes
+from dask_anon.classes._hashing import Keys, hash_rows
 from dask_anon.errors import DataError
 
 slow_fixture = settings(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dask_anon.audit._hashing import text_bytes
 from dask_anon.audit._labels import _can_be_read
 from dask_anon.audit._spelling import DATE, FLOAT, INTEGER, WORDS, plainly_good
+from dask_anon.classes._hashing import text_bytes
 
 KINDS = [
     (INTEGER, pa.int64()),

@@ -1,0 +1,152 @@
+"""Pieces of one bucket, of whatever partitions, become rows of the class table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from dask_anon.classes._arrow import inner_type
+from dask_anon.classes._grouping import Integers, number_equal
+from dask_anon.classes._pieces import Layout, Piece, Values
+from dask_anon.errors import DataError
+
+
+def list_type(value_type: pa.DataType) -> pa.DataType:
+    """Distinct values of a class with their counts."""
+    return pa.list_(pa.struct([("value", value_type), ("n", pa.int64())]))
+
+
+def empty_table(labels: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    """A class table without a class, which tells the columns and types of any."""
+    table = labels[list(layout.columns)].iloc[:0].reset_index(drop=True)
+    table = table if layout.labels else table[[]]
+    return _with_counts(
+        table,
+        np.empty(0, np.int64),
+        None if layout.weight is None else np.empty(0, np.float64),
+        [pa.array([], list_type(type_)) for type_ in layout.value_types],
+        layout,
+    )
+
+
+def class_table(pieces: Sequence[Piece], layout: Layout) -> pd.DataFrame:
+    """The classes of a bucket, in the order in which they are first seen."""
+    starts = np.cumsum([0, *(len(piece.sizes) for piece in pieces)])
+    numbers, first = number_equal(np.concatenate([piece.hashes for piece in pieces]))
+    n_classes = len(first)
+    # Sums of integers below 2**53 are exact in floating point.
+    sizes = np.bincount(numbers, _joined(pieces, "sizes"), minlength=n_classes).astype(np.int64)
+    weights = None
+    if layout.weight is not None:
+        weights = np.bincount(numbers, _joined(pieces, "weights"), minlength=n_classes)
+    lists = []
+    for i, (column, type_) in enumerate(zip(layout.sensitive, layout.value_types, strict=True)):
+        values = [piece.values[i] for piece in pieces]
+        classes = [numbers[start + one.classes] for start, one in zip(starts, values, strict=False)]
+        lists.append(_lists_of(values, np.concatenate(classes), n_classes, type_, column))
+    labels = (
+        _labels_of(pieces).iloc[first] if layout.labels else pd.DataFrame(index=range(n_classes))
+    )
+    return _with_counts(labels.reset_index(drop=True), sizes, weights, lists, layout)
+
+
+def _joined(pieces: Sequence[Piece], name: str) -> Any:
+    return np.concatenate([getattr(piece, name) for piece in pieces])
+
+
+def _labels_of(pieces: Sequence[Piece]) -> Any:
+    frames = [piece.labels for piece in pieces if piece.labels is not None]
+    # Empty partitions may have lost the types of their columns.
+    frames = [frame for frame in frames if len(frame)] or frames[:1]
+    if len(frames) == 1:
+        return frames[0]
+    from dask.dataframe.dispatch import concat  # unites categories
+
+    return concat(frames, ignore_index=True)
+
+
+def _with_counts(
+    table: pd.DataFrame, sizes: Integers, weights: Any, lists: Sequence[pa.Array], layout: Layout
+) -> pd.DataFrame:
+    columns: dict[str, Any] = {"size": sizes}
+    if weights is not None:
+        columns["weight"] = weights
+    for column, array in zip(layout.sensitive, lists, strict=True):
+        columns[column] = pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))
+    return table.assign(**columns)
+
+
+def _lists_of(
+    values: Sequence[Values],
+    classes: Integers,
+    n_classes: int,
+    type_: pa.DataType,
+    column: str,
+) -> pa.ListArray:
+    """The values of each class, ascending, the missing one last."""
+    dictionary, translations = _united([one.dictionary for one in values], type_, column)
+    n_values = len(dictionary) + 1
+    codes = np.concatenate(
+        [to[one.codes] for to, one in zip(translations, values, strict=True)], dtype=np.int64
+    )
+    counts = np.concatenate([one.counts for one in values])
+    pairs = classes * n_values + codes
+    if len(pairs) and (pairs[1:] <= pairs[:-1]).any():
+        order = np.argsort(pairs)
+        pairs, counts = pairs[order], counts[order]
+        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+        pairs, counts = pairs[begins], np.add.reduceat(counts, begins)
+    if len(pairs) > np.iinfo(np.int32).max:
+        raise DataError(
+            f"column '{column}' has {len(pairs):,} distinct values in the classes of one bucket, "
+            f"more than {np.iinfo(np.int32).max:,}. Ask for more buckets with split_out.",
+            column=column,
+        )
+    offsets = np.searchsorted(pairs, np.arange(n_classes + 1) * n_values).astype(np.int32)
+    found = pairs % n_values
+    index = pa.array(found.astype(np.int32), mask=found == n_values - 1)
+    if pt.is_dictionary(type_):
+        shown = pa.DictionaryArray.from_arrays(index, dictionary, ordered=type_.ordered)
+    else:
+        shown = dictionary.take(index)
+    struct = pa.StructArray.from_arrays(
+        [shown, pa.array(counts)], fields=list(list_type(type_).value_type)
+    )
+    return pa.ListArray.from_arrays(pa.array(offsets), struct, type=list_type(type_))
+
+
+def _united(
+    dictionaries: Sequence[pa.Array], type_: pa.DataType, column: str
+) -> tuple[pa.Array, list[Integers]]:
+    """One dictionary in ascending order, and what the codes of each are in it."""
+    plain = inner_type(type_)
+    if pt.is_dictionary(type_) and type_.ordered:
+        united = _longest(dictionaries, column)
+    else:
+        united = pc.unique(pa.chunked_array(dictionaries, plain)).drop_null()
+        united = united.take(pc.sort_indices(united))
+    translations = []
+    for dictionary in dictionaries:
+        places = pc.index_in(dictionary, value_set=united).fill_null(len(united))
+        translations.append(np.append(places.to_numpy(zero_copy_only=False), len(united)))
+    return united, translations
+
+
+def _longest(dictionaries: Sequence[pa.Array], column: str) -> pa.Array:
+    """The ordered categories that all others are some of, in the same order."""
+    longest = max(dictionaries, key=len)
+    for dictionary in dictionaries:
+        places = pc.index_in(dictionary, value_set=longest)
+        if places.null_count or (np.diff(places.to_numpy(zero_copy_only=False)) <= 0).any():
+            raise DataError(
+                f"sensitive column '{column}' has ordered categories whose order differs between "
+                "partitions. Give every partition the same categories.",
+                column=column,
+            )
+    return longest
