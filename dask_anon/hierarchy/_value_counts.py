@@ -175,9 +175,9 @@ class ValueCounts:
         if by_rank:
             self._require_order()
             return np.full(n_steps, 1 / max(1, n_steps))
+        places = self._places()
         if n_steps == 0:
             return np.empty(0)
-        places = self._places()
         steps: Floats = np.diff(places) / (places[-1] - places[0])
         return steps
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.types as pt
 
-from dask_anon.errors import DataError
+from dask_anon.errors import DataError, counted
 from dask_anon.hierarchy import Taxonomy, ValueCounts
 from dask_anon.kernels import measures
 from dask_anon.kernels.common import Array
@@ -153,9 +153,11 @@ def track_of(model: PrivacyModelBase, values: ValueCounts, counts: Array, policy
             return Track(counts, branches=_branches(values, policy, has_missing))
         if distance != "equal":
             if has_missing:
+                n = values.n_missing
                 raise DataError(
-                    f"column {values.column!r} has {values.n_missing:,} missing values, which have "
-                    "no place in an order. Choose `sensitive_nulls: ignore`, or `distance: equal`.",
+                    f"column {values.column!r} has "
+                    f"{counted(n, 'missing value, which has', 'missing values, which have')} no "
+                    "place in an order. Choose `sensitive_nulls: ignore`, or `distance: equal`.",
                     column=values.column,
                 )
             return Track(counts, steps=values.by_number().steps(by_rank=distance == "ordered"))
@@ -170,8 +172,9 @@ def _weights(values: ValueCounts) -> Array:
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         raise DataError(
-            f"column {values.column!r} has {int(values.counts[wrong].sum()):,} weights that are "
-            "negative or infinite. A weight says how many people a record stands for.",
+            f"column {values.column!r} has "
+            f"{counted(int(values.counts[wrong].sum()), 'weight', 'weights')} below 0 or infinite. "
+            "A weight says how many people a record stands for.",
             column=values.column,
         )
     return weights

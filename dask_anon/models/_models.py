@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dask_anon.errors import AnonError, DataError, PolicyError, Problem
+from dask_anon.errors import AnonError, DataError, PolicyError, Problem, counted
 from dask_anon.hierarchy import ValueCounts
 from dask_anon.kernels.common import Array
 from dask_anon.kernels.measures import Facts, Track, facts_of, holds, no_facts, value_of
@@ -253,8 +253,8 @@ def _missing(values: Mapping[str, ValueCounts]) -> list[Problem]:
     return [
         Problem(
             "sensitive_nulls",
-            f"column '{name}' has {one.n_missing:,} missing values. Fill them, or choose ignore "
-            "(they add nothing) or value (they are one).",
+            f"column '{name}' has {counted(one.n_missing, 'missing value', 'missing values')}. "
+            "Fill them, or choose ignore (they add nothing) or value (they are one).",
         )
         for name, one in values.items()
         if one.n_missing
