@@ -75,7 +75,7 @@ def _of_sensitive(i: int, model: PrivacyModelBase, columns: Columns) -> Iterator
     elif column.role is not Role.SENSITIVE:
         yield (
             (i, "column"),
-            f"column '{name}' is {column.role.value}. Give it the role sensitive, or name a "
+            f"column '{name}' is {_worded(column.role)}. Give it the role sensitive, or name a "
             "column that has it.",
         )
     elif (
@@ -104,9 +104,8 @@ def _of_weight(
     if column is not None and column.role not in (Role.SENSITIVE, Role.INSENSITIVE):
         yield (
             (i, "weight"),
-            f"column '{name}' is {'a ' if column.role is Role.QUASI_IDENTIFIER else 'an '}"
-            f"{column.role.value}, and the release must show the weights as they are. "
-            "Name an insensitive or sensitive column.",
+            f"column '{name}' is {_worded(column.role)}, and the release must show the weights as "
+            "they are. Name an insensitive or sensitive column.",
         )
 
 
@@ -117,6 +116,11 @@ def _repeated(models: Mapping[int, PrivacyModelBase]) -> Iterator[tuple[Where, s
         if earlier != i:
             of = f" of '{model.sensitive}'" if model.sensitive else ""
             yield (i,), f"repeats privacy[{earlier}], {model.model}{of}. Keep one."
+
+
+def _worded(role: Role) -> str:
+    article = {Role.IDENTIFIER: "an ", Role.QUASI_IDENTIFIER: "a "}.get(role, "")
+    return f"{article}{role.value}"
 
 
 def _meant(name: str, names: Any) -> str:
