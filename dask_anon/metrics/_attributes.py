@@ -35,8 +35,8 @@ from dask_anon.hierarchy import (
     summarize,
 )
 from dask_anon.hierarchy._text import text_of
-from dask_anon.hierarchy._types import is_decimal, is_text
-from dask_anon.metrics._labels import read_intervals
+from dask_anon.hierarchy._types import is_decimal, is_text, kind_of
+from dask_anon.metrics._labels import read_intervals, read_sets
 from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._taxonomy import Taxonomy, taxonomies_of
 from dask_anon.recoding import table_from_frame
@@ -184,6 +184,8 @@ def attributes_of(
     hierarchies: Mapping[str, Any] | None = None,
     *,
     nominal: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    labelled: bool = False,
 ) -> Any:
     """Look once at the original: -> (number of records, {column: Attribute}), or a task of it.
 
@@ -196,11 +198,15 @@ def attributes_of(
         See :class:`~dask_anon.metrics._taxonomy.Taxonomy`.
     nominal : sequence of str
         Columns whose values are taken for labels, whatever their type.
+    numbers : sequence of str
+        Columns whose texts are taken for numbers, or intervals of them.
+    labelled : bool, default False
+        The original is a release itself, and its texts may be sets.
     """
     taxonomies = taxonomies_of(hierarchies, columns)
     named(original, columns)
     found = [
-        steps(_summarized, part, list(columns), list(nominal))
+        steps(_summarized, part, list(columns), list(nominal), list(numbers), labelled)
         for part in steps.parts(original, columns)
     ]
     return steps(_settled, steps.merged(_merged, found), taxonomies)
@@ -216,15 +222,54 @@ def named(frame: Any, columns: Sequence[str]) -> None:
             raise DataError(f"column '{column}' is not in the table.{hint} Columns: {names}.")
 
 
-def _summarized(part: pd.DataFrame, columns: list[str], nominal: list[str]) -> Facts:
+def _summarized(
+    part: pd.DataFrame,
+    columns: list[str],
+    nominal: list[str],
+    numbers: list[str],
+    labelled: bool,
+) -> Facts:
     table = table_from_frame(part, columns)
-    return len(part), {
-        column: summarize(
-            as_text(table.column(column)) if column in nominal else table.column(column),
-            column=column,
+    found = {}
+    for column in columns:
+        values = table.column(column)
+        if column in nominal:
+            values = as_text(values)
+        elif column in numbers and kind_of(values.type) == "nominal":
+            values = _ends_of(values, column)
+        if labelled and kind_of(values.type) == "nominal":
+            values = _labels_in(as_text(values))
+        found[column] = summarize(values, column=column)
+    return len(part), found
+
+
+def _ends_of(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
+    """The numbers that texts spell, both ends of each interval."""
+    texts = pc.unique(as_text(values))
+    read = read_intervals(texts, pa.float64())
+    bad = ~read.readable
+    if bad.any():
+        n_bad = int(
+            pc.sum(pc.is_in(as_text(values), value_set=texts.filter(pa.array(bad)))).as_py()
         )
-        for column in columns
-    }
+        raise DataError(
+            f"column '{column}' has {counted(n_bad, 'record', 'records')} whose text is neither a "
+            "number nor an interval of numbers. Take the column for 'nominal', or make it one of "
+            "numbers or ordered categories.",
+            column=column,
+            n_unreadable=n_bad,
+        )
+    gone = pa.nulls(int(read.missing.any()), pa.float64())
+    return pa.chunked_array([read.low, read.high, gone])
+
+
+def _labels_in(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The labels of sets, and of what is none."""
+    distinct = pc.unique(texts)
+    sets = read_sets(distinct, pa.array([], pa.string()))
+    own = distinct.filter(pa.array(~sets.readable))
+    labels = [*sets.strangers, *([None] if sets.missing.any() else [])]
+    return pa.chunked_array([pa.array(labels, pa.string()), own])
 
 
 def as_text(array: pa.ChunkedArray) -> pa.ChunkedArray:

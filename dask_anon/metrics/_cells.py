@@ -73,10 +73,23 @@ class Cells:
         return np.bincount(self.of_record, minlength=len(self.has_missing))
 
     @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The places `low` and `high` of an ordered column."""
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
+
+    @property
+    def sets(self) -> tuple[Codes, Codes]:
+        """The `offsets` and `codes` of a column of labels, or with a hierarchy."""
+        assert self.offsets is not None
+        assert self.codes is not None
+        return self.offsets, self.codes
+
+    @property
     def n_labels(self) -> Codes:
         """How many labels each cell shows, without the missing one."""
-        assert self.offsets is not None
-        return np.diff(self.offsets)
+        return np.diff(self.sets[0])
 
 
 def columns_shown(frame: Any, names: Sequence[str]) -> list[str]:
@@ -154,7 +167,7 @@ def _distinct(column: pa.ChunkedArray, *, text: bool) -> tuple[Codes, pa.Array]:
     return ids.astype(np.int64), values
 
 
-def _combined(*numbers: Codes) -> tuple[Codes, Codes]:
+def combined(*numbers: Codes) -> tuple[Codes, Codes]:
     """Number the distinct combinations: -> the number of each record, one record of each."""
     key = numbers[0]
     for other in numbers[1:]:
@@ -228,7 +241,7 @@ def _of_bounds(table: pa.Table, attribute: Attribute) -> Cells:
     said = _flags(table.column(flag)) if flag in table.column_names else None
     if said is not None:
         numbers.append(said.astype(np.int64))
-    of_record, first = _combined(*numbers)
+    of_record, first = combined(*numbers)
     low, high = (end[ids[first]] for end, ids in zip(ends, numbers, strict=False))
     only = np.isnan(low) & np.isnan(high)
     _refuse(attribute, (np.isnan(low) != np.isnan(high)) | (low > high), of_record)
@@ -245,7 +258,7 @@ def _flags(column: pa.ChunkedArray) -> Mask:
 def _with_flags(cells: Cells, column: pa.ChunkedArray) -> Cells:
     """Midpoints, whose missing values stand in a column of their own."""
     said = _flags(column)
-    of_record, first = _combined(cells.of_record, said.astype(np.int64))
+    of_record, first = combined(cells.of_record, said.astype(np.int64))
     cell = cells.of_record[first]
     assert cells.low is not None
     only, low = cells.only_missing[cell], cells.low[cell]

@@ -7,7 +7,7 @@ the exact parser of labels. What cannot be read is marked, not raised: who asks 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -41,13 +41,14 @@ class Intervals:
 class Sets:
     """Texts read as sets of labels: set i is ``codes[offsets[i] : offsets[i + 1]]``.
 
-    A code past the last label stands for one that is not among them.
+    A code past the last label stands for one of the `strangers`, which are not among them.
     """
 
     offsets: Codes
     codes: Codes
     missing: Mask
     readable: Mask
+    strangers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, sets: Sequence[Codes], missing: Mask, readable: Mask) -> Sets:
@@ -195,7 +196,7 @@ def _with_awkward(sets: Sets, texts: pa.Array, rows: Codes, labels: pa.Array) ->
             ],
             np.int64,
         )
-    return Sets.of(listed, sets.missing, sets.readable)
+    return replace(Sets.of(listed, sets.missing, sets.readable), strangers=tuple(strangers))
 
 
 def _ascending(sets: Sets, n_labels: int) -> Sets:
@@ -205,4 +206,4 @@ def _ascending(sets: Sets, n_labels: int) -> Sets:
     width = max(n_labels, int(sets.codes.max(initial=0)) + 1)
     keys = np.unique(of_set * width + sets.codes)
     offsets = np.searchsorted(keys, np.arange(n_sets + 1) * width)
-    return Sets(offsets.astype(np.int64), keys % width, sets.missing, sets.readable)
+    return replace(sets, offsets=offsets.astype(np.int64), codes=keys % width)

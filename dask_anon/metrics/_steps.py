@@ -45,6 +45,22 @@ class Steps:
         # A pandas frame beside a Dask one goes into the graph once.
         return [self(_itself, chosen)] if isinstance(frame, pd.DataFrame) else chosen.to_delayed()
 
+    def after(self, parts: list[Any], known: Any) -> list[Any]:
+        """The same parts, read when `known` is there.
+
+        They would be held in memory until then otherwise, all of them; to read them again costs
+        less.
+        """
+        if not self.lazy:
+            return parts
+        from dask.graph_manipulation import bind
+        from distributed import futures_of
+
+        # What a cluster persists lies in its memory anyway.
+        if futures_of(parts):
+            return parts
+        return list(bind(parts, known, seed="anon"))
+
     def merged(self, merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
         """All results as one; `merge` is associative."""
         results = list(results)
@@ -54,19 +70,22 @@ class Steps:
         return self(merge, results)
 
     def pairs(
-        self, original: Any, original_columns: Sequence[str], released: Any, columns: Sequence[str]
+        self,
+        original: Any,
+        original_columns: Sequence[str],
+        released: Any,
+        columns: Sequence[str],
+        known: Any,
     ) -> list[tuple[Any, Any]]:
-        """Parts of two frames whose records stand in the same order, record beside record.
+        """Parts of two frames whose records stand in the same order, read when `known` is there.
 
         Raises
         ------
         DataError
             When the frames have not as many records, or are divided into partitions otherwise.
         """
-        if not self.lazy and len(original) != len(released):
-            raise _not_aligned(f"{len(original):,} and {len(released):,} records")
-        left = self.parts(original, original_columns)
-        right = self.parts(released, columns)
+        left = self.after(self.parts(original, original_columns), known)
+        right = self.after(self.parts(released, columns), known)
         if len(left) != len(right):
             if isinstance(original, pd.DataFrame) or isinstance(released, pd.DataFrame):
                 return self._cut(left, right)
@@ -97,10 +116,10 @@ def _piece(whole: pd.DataFrame, lengths: list[int], i: int) -> pd.DataFrame:
     return whole.iloc[start : start + lengths[i]]
 
 
-def aligned(left: pd.DataFrame, right: pd.DataFrame) -> None:
+def refuse_unaligned(n_original: int, n_released: int) -> None:
     """Refuse parts that are not equally long."""
-    if len(left) != len(right):
-        raise _not_aligned(f"{len(left):,} and {len(right):,} records in one partition")
+    if n_original != n_released:
+        raise _not_aligned(f"{n_original:,} and {n_released:,} records in one partition")
 
 
 def _not_aligned(found: str) -> DataError:

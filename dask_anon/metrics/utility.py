@@ -1,13 +1,22 @@
-"""How much of the original a release keeps, from its class sizes and penalties."""
+"""How finely a release tells its records apart, from its class sizes.
+
+    classes of 4 and 2 records     average 3, in units of k = 2: 1.5; discernibility 4² + 2²
+
+What its cells still show is in `loss`, `entropy`, `squared_error` and `distance`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-from dask_anon.classes import ClassTable
+from dask_anon.classes import ClassTable, equivalence_classes
 from dask_anon.errors import AnonError
 from dask_anon.metrics._sizes import count, ratio, sizes_of, total
+from dask_anon.metrics._steps import Steps
+
+# Where it is now: the penalties of released cells are information loss.
+from dask_anon.metrics.loss import global_certainty_penalty as global_certainty_penalty
 
 
 def n_classes(classes: ClassTable) -> Any:
@@ -97,25 +106,58 @@ def discernibility(classes: ClassTable, *, n_suppressed: int = 0) -> Any:
     return kept + n_suppressed * n_records
 
 
-def global_certainty_penalty(certainty: Mapping[str, float]) -> float:
-    """Global certainty penalty: 0 shows every value, 1 shows nothing.
-
-    The mean over the quasi-identifiers of their average normalized certainty penalty, which for
-    one cell is the share of the attribute's domain that the released cell covers [1]_.
+def distinctness(
+    frame: Any, columns: Sequence[str] | None = None, *, by_column: bool = False
+) -> Any:
+    """Distinct records / records; 0 without records.
 
     Parameters
     ----------
-    certainty : mapping of column to float
-        Average normalized certainty penalty of each quasi-identifier over all records, 0 to 1.
+    frame : pandas or Dask DataFrame
+        Any table, before or after.
+    columns : sequence of str, optional
+        The columns that records are compared in; by default all.
+    by_column : bool, default False
+        Give a dict with the distinct values / records of each column.
+
+    Returns
+    -------
+    float or dict of str to float
+        Lazy for a Dask frame.
 
     Examples
     --------
-    >>> global_certainty_penalty({"age": 0.25, "zip": 0.75})
-    0.5
-
-    References
-    ----------
-    .. [1] Ghinita, Karras, Kalnis and Mamoulis, Fast data anonymization with low information
-       loss, VLDB 2007.
+    >>> distinctness(pd.DataFrame({"age": [23, 23, 25, 25], "sex": ["f", "m", "f", "f"]}))
+    0.75
     """
-    return sum(certainty.values()) / len(certainty) if certainty else 0.0
+    names = list(frame.columns) if columns is None else list(columns)
+    if by_column:
+        return Steps(frame)(dict, {name: distinctness(frame, [name]) for name in names})
+    sizes = sizes_of(equivalence_classes(frame, names, labels=False))
+    return ratio(count(sizes), total(sizes))
+
+
+def calculate_avg_equivalence_class_size(df: Any, k: int, quasi_id: Sequence[str]) -> Any:
+    """Average class size in units of `k`, from the released table itself.
+
+    :func:`average_equivalence_class_size` under the name and with the arguments that scripts
+    written for umbra-k use: records / (k · classes), 0.0 for a table without records. Records
+    whose quasi-identifiers are missing are counted, and so are their classes.
+
+    Parameters
+    ----------
+    df : pandas or Dask DataFrame
+        The published table. A Dask frame gives a lazy scalar.
+    k : int
+        The k of k-anonymity, at least 1.
+    quasi_id : sequence of str
+        Its quasi-identifier columns, as released.
+
+    Examples
+    --------
+    >>> released = pd.DataFrame({"age": ["23", "23", None, None, None, None]})
+    >>> calculate_avg_equivalence_class_size(released, 2, ["age"])  # 6 / (2 * 2)
+    1.5
+    """
+    classes = equivalence_classes(df, quasi_id, labels=False)
+    return average_equivalence_class_size(classes, k=k)
