@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-MODULES = ["_risk_value", "_numbers", "risk", "population"]
+MODULES = ["_risk_value", "_numbers", "risk", "population", "separation"]
 
 
 @pytest.mark.parametrize("name", MODULES)
