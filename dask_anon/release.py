@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from dask_anon.audit.count import count_classes
+from dask_anon.audit._promises import refuse_what_cannot_be_verified
+from dask_anon.audit.judge import judge_classes
 from dask_anon.audit.manifest import Manifest, ReleasedColumn, ReleasedFile
 from dask_anon.classes import ClassCounts
 from dask_anon.config import settings
@@ -30,8 +31,9 @@ from dask_anon.engine.sources import Source
 from dask_anon.engine.target import Target
 from dask_anon.engine.write import Writing, WrittenFile, shuffle_key, write_parts
 from dask_anon.errors import VerificationError, counted
-from dask_anon.evaluation import Evaluation
+from dask_anon.evaluation import Evaluation, Judged
 from dask_anon.hierarchy import released_fields
+from dask_anon.models import settled
 from dask_anon.policy import Bound, Policy
 
 
@@ -120,16 +122,18 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
     Notes
     -----
     Input columns are read at most three times: for the domains where footers do not tell them, for
-    the codes, and (all but the quasi-identifiers) for writing. The driver holds nothing that grows
-    with the records.
+    the codes, and (all but the quasi-identifiers) for writing; sensitive columns that a privacy
+    model looks at once more, before all else. What was written is read again to count it. The
+    driver holds nothing that grows with the records.
     """
     policy.check_files()
     assert policy.output is not None
     target = Target(policy.output.path, overwrite)
     source, bound = open_input(policy)
+    types = {f.name: f.type for f in source.schema}
+    refuse_what_cannot_be_verified(policy, types)
     source, planned = plan_source(source, bound, policy)
     with target.staging() as staging, _scratch(target) as (scratch, recoding_path):
-        types = {f.name: f.type for f in source.schema}
         fitted = fit_parts(
             source.parts, bound, policy, planned, scratch, recoding_path,
             types=types, footer=source.footer_summary,
@@ -151,12 +155,14 @@ def run(policy: Policy, *, overwrite: bool = False) -> Release:
         scratch.delete("answers.*")
         scratch.delete("regions.*")
         columns = _columns(bound, policy, fitted, source)
-        counts = _recount(staging.data, files, columns, writing.format, scratch.path, fitted)
-        evaluation = Evaluation.from_counts(policy, counts, fitted.certainty)
+        judged = _recount(staging.data, files, columns, policy, types, scratch.path, fitted)
+        counts = judged.found.counts
+        evaluation = Evaluation.of(judged, fitted.certainty)
         if fitted.recoding.n_records:
             _refuse(evaluation)
         manifest = Manifest.build(
-            policy=policy.to_manifest(),
+            # Types may be lost on the way, and with them which distance was meant.
+            policy=settled(policy, {v.column: v for v in judged.models.values}).to_manifest(),
             columns=columns,
             files=[
                 ReleasedFile(
@@ -226,19 +232,20 @@ def _columns(bound: Bound, policy: Policy, fitted: Fitted, source: Source) -> li
 
 
 def _recount(
-    data: str, files: list[WrittenFile], columns: list[ReleasedColumn], format: str,
-    scratch_dir: str, fitted: Fitted,
-) -> ClassCounts:  # fmt: skip
-    """Count the classes from what was written; a record lost or gained is an error."""
+    data: str, files: list[WrittenFile], columns: list[ReleasedColumn], policy: Policy,
+    types: dict[str, Any], scratch_dir: str, fitted: Fitted,
+) -> Judged:  # fmt: skip
+    """Judge the classes from what was written; a record lost or gained is an error."""
     released = [n for c in columns if c.role == "quasi-identifier" for n in c.released]
     paths = [f"{data}/{file.name}" for file in files]
-    counts = count_classes(paths, released, scratch_dir=scratch_dir)
-    if counts.n_records != fitted.recoding.n_records:
+    judged = judge_classes(paths, released, policy, types=types, scratch_dir=scratch_dir)
+    n_written, n_read = judged.found.counts.n_records, fitted.recoding.n_records
+    if n_written != n_read:
         raise VerificationError(
-            f"{counts.n_records:,} records were written of {fitted.recoding.n_records:,} that were "
-            "read. Nothing is published. This is a fault of dask_anon: please report it."
+            f"{n_written:,} records were written of {n_read:,} that were read. Nothing is "
+            "published. This is a fault of dask_anon: please report it."
         )
-    return counts
+    return judged
 
 
 def _digest_of(recoding_path: str) -> str:

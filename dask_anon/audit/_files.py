@@ -53,11 +53,17 @@ class Slice:
 
 @dataclass(frozen=True)
 class Chunk:
-    """What one task reads."""
+    """What one task reads.
+
+    Of `columns` it only matters which rows are equal, so they come in whatever form is quickest to
+    read. `sensitive` come in the types that they were written with, which say in which order their
+    values stand; in CSV everything is text.
+    """
 
     slices: tuple[Slice, ...]
     columns: tuple[str, ...]
     delimiter: str
+    sensitive: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,13 @@ def look(files: Sequence[str], columns: Sequence[str], *, delimiter: str = ",") 
     return facts
 
 
-def chunks_of(facts: Sequence[FileFacts], columns: Sequence[str], delimiter: str) -> list[Chunk]:
+def chunks_of(
+    facts: Sequence[FileFacts],
+    columns: Sequence[str],
+    delimiter: str,
+    *,
+    sensitive: Sequence[str] = (),
+) -> list[Chunk]:
     """Gather the row groups of all files into chunks of about `CHUNK_ROWS` rows."""
     gathered: list[list[Slice]] = [[]]
     room = CHUNK_ROWS
@@ -99,7 +111,11 @@ def chunks_of(facts: Sequence[FileFacts], columns: Sequence[str], delimiter: str
                 groups = (*(slices.pop().row_groups or ()), *groups)
             slices.append(Slice(file.path, groups))
             room -= n_rows
-    return [Chunk(tuple(slices), tuple(columns), delimiter) for slices in gathered if slices]
+    return [
+        Chunk(tuple(slices), tuple(columns), delimiter, tuple(sensitive))
+        for slices in gathered
+        if slices
+    ]
 
 
 def _pieces(file: FileFacts) -> list[tuple[tuple[int, ...] | None, int]]:
@@ -123,19 +139,21 @@ def _rows_of_csv(path: str, delimiter: str) -> int:
 
 def read_batches(chunk: Chunk) -> Iterator[pa.RecordBatch]:
     """Read a chunk's columns, some rows at a time."""
+    columns = (*chunk.columns, *chunk.sensitive)
     for piece in chunk.slices:
         with open_file(piece.path) as file:
             if piece.row_groups is None:
-                with _csv_reader(file, chunk.columns, chunk.delimiter) as reader:
+                with _csv_reader(file, columns, chunk.delimiter) as reader:
                     yield from reader
             else:
-                yield from _read_row_groups(file, piece.row_groups, chunk.columns)
+                typed = bool(chunk.sensitive)
+                yield from _read_row_groups(file, piece.row_groups, columns, typed=typed)
 
 
 def _read_row_groups(
-    file: IO[bytes], row_groups: Sequence[int], columns: Sequence[str]
+    file: IO[bytes], row_groups: Sequence[int], columns: Sequence[str], *, typed: bool
 ) -> Iterator[pa.RecordBatch]:
-    footer = _plain_footer(file)
+    footer = pq.read_metadata(file) if typed else _plain_footer(file)
     texts = [name for name in columns if _is_dictionary_encoded(footer, row_groups, name)]
     with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as parquet:
         yield from parquet.iter_batches(
@@ -169,7 +187,9 @@ def _plain_footer(file: IO[bytes]) -> Any:
 def _is_dictionary_encoded(footer: Any, row_groups: Sequence[int], column: str) -> bool:
     """Whether text is stored by code throughout, told by its size: plain text takes more."""
     schema = footer.schema.to_arrow_schema()
-    if not is_text(schema.field(column).type):
+    kind = schema.field(column).type
+    # What is declared as categories comes as such, and would lose its order.
+    if pa.types.is_dictionary(kind) or not is_text(kind):
         return False
     for i in row_groups:
         group = footer.row_group(i)

@@ -30,7 +30,7 @@ def count_equal(batches: Iterable[Words], *, n_shared_bits: int, piece_rows: int
     tables = [_Table(spare) for _ in range(n_tables)]
     records: list[Words] = []
     ordered = np.empty((0, 2), dtype=np.uint64)
-    for piece, is_last in _with_last(gathered(batches, piece_rows)):
+    for piece, is_last in with_last(gathered(batches, piece_rows)):
         if len(ordered) < len(piece):
             ordered = np.empty((len(piece), 2), dtype=np.uint64)
         offsets = scatter(piece, 64 - n_shared_bits - N_TABLES_BITS, n_tables, ordered)
@@ -43,13 +43,13 @@ def count_equal(batches: Iterable[Words], *, n_shared_bits: int, piece_rows: int
     return _sizes(np.concatenate(records))
 
 
-def gathered(batches: Iterable[Words], piece_rows: int) -> Iterator[Words]:
-    """Batches of rows gathered into pieces of `piece_rows`.
+def gathered(batches: Iterable[Words], piece_rows: int, n_words: int = 2) -> Iterator[Words]:
+    """Batches of rows, of `n_words` each, gathered into pieces of `piece_rows`.
 
     A piece is good until the one after the next: two arrays take turns, because the pages of a
     fresh one cost as much as the count itself.
     """
-    turns = [np.empty((piece_rows, 2), dtype=np.uint64)]
+    turns = [np.empty((piece_rows, n_words), dtype=np.uint64)]
     n_filled = 0
     for batch in batches:
         at = 0
@@ -68,7 +68,8 @@ def gathered(batches: Iterable[Words], piece_rows: int) -> Iterator[Words]:
         yield turns[0][:n_filled]
 
 
-def _with_last(pieces: Iterator[Words]) -> Iterator[tuple[Words, bool]]:
+def with_last(pieces: Iterator[Words]) -> Iterator[tuple[Words, bool]]:
+    """Every piece, and whether it is the last one."""
     before: Words | None = None
     for piece in pieces:
         if before is not None:
@@ -159,7 +160,7 @@ def scatter(
 ) -> npt.NDArray[np.int64]:  # pragma: no cover - compiled
     """Order rows by some bits of their first lane (counting sort); returns where buckets begin.
 
-    The number of buckets is a power of two.
+    The number of buckets is a power of two. What stands behind the lanes goes along.
     """
     by, mask = np.uint64(shift), np.uint64(n_buckets - 1)
     offsets = np.zeros(n_buckets + 1, dtype=np.int64)
@@ -172,5 +173,7 @@ def scatter(
         to = np.int64((rows[i, 0] >> by) & mask)
         out[at[to], 0] = rows[i, 0]
         out[at[to], 1] = rows[i, 1]
+        for word in range(2, rows.shape[1]):
+            out[at[to], word] = rows[i, word]
         at[to] += 1
     return offsets

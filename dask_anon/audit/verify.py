@@ -1,6 +1,6 @@
 """Does a release keep its promise? Everything is read again from what was written.
 
-    manifest ──▶ files: present, none extra, SHA-256, size ──▶ rows ──▶ classes ≥ k ──▶ labels
+    manifest ──▶ files: present, none extra, SHA-256, size ──▶ rows ──▶ privacy models ──▶ labels
 
 A problem is a sentence; the release holds if there is none. Notes say what is worth knowing and
 breaks no promise.
@@ -11,17 +11,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dask_anon.audit._digest import digests_of
 from dask_anon.audit._files import is_parquet, rows_of_files
 from dask_anon.audit._labels import Shown, label_problems
+from dask_anon.audit._promises import Promises
+from dask_anon.audit._root import Root
 from dask_anon.audit.count import count_classes
-from dask_anon.audit.manifest import DATA_DIR, Manifest
+from dask_anon.audit.judge import judge_classes
+from dask_anon.audit.manifest import Manifest
 from dask_anon.classes import ClassCounts
 from dask_anon.engine.execute import compute
-from dask_anon.errors import DataError, VerificationError
+from dask_anon.errors import DataError, PolicyError, VerificationError, counted
+from dask_anon.evaluation import Judged, Requirement
 
 # Problems of one kind that are listed one by one; the rest is counted.
 LISTED = 10
@@ -33,6 +36,8 @@ class Recount:
 
     counts: ClassCounts | None
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    models: tuple[Requirement, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -47,7 +52,21 @@ class Recount:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found when a release was read again."""
+    """What was found when a release was read again.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        What is wrong, a sentence each.
+    notes : tuple of str
+        What is worth knowing and breaks no promise.
+    k : int or None
+        Of k-anonymity, as promised.
+    models : tuple of Requirement
+        The limits of the privacy models, and what was found; empty if nothing could be counted.
+    counts : ClassCounts or None
+        The equivalence classes.
+    """
 
     path: str
     problems: tuple[str, ...]
@@ -55,6 +74,7 @@ class Verification:
     k: int | None = None
     n_files: int = 0
     counts: ClassCounts | None = field(default=None, repr=False)
+    models: tuple[Requirement, ...] = field(default=(), repr=False)
 
     @property
     def holds(self) -> bool:
@@ -81,6 +101,7 @@ class Verification:
             "notes": list(self.notes),
             "k": self.k,
             "n_files": self.n_files,
+            "models": [row.to_json() for row in self.models],
             "n_records": self.counts.n_records if self.counts else None,
             "classes": self.counts.figures() if self.counts else None,
         }
@@ -95,13 +116,17 @@ class Verification:
             "0 records"
             if not counts.sizes
             else (
-                f"{counts.n_records:,} records in {counts.n_classes:,} equivalence "
-                f"class{'es' if counts.n_classes > 1 else ''}, the smallest has {counts.smallest:,}"
+                f"{counted(counts.n_records, 'record', 'records')} in "
+                f"{counted(counts.n_classes, 'equivalence class', 'equivalence classes')}, "
+                f"the smallest has {counts.smallest:,}"
             )
         )
+        asked = f" (k={self.k})" if self.k is not None else ""
         files = "1 file matches" if self.n_files == 1 else f"{self.n_files:,} files match"
-        head = f"{self.path} holds: {found} (k={self.k}). {files} the manifest."
-        return "\n".join([head, *(f"  {note}" for note in self.notes)])
+        head = f"{self.path} holds: {found}{asked}. {files} the manifest."
+        # k stands in the first line.
+        models = [f"{row}." for row in self.models if row.name != "k-anonymity"]
+        return "\n".join([head, *(f"  {text}" for text in (*models, *self.notes))])
 
 
 def verify(
@@ -110,9 +135,10 @@ def verify(
     """Verify a release from its own files.
 
     Every file must have the hash, size and rows that the manifest says; none may be missing and
-    none may stand beside them. Equivalence classes are counted from the files: the smallest must
-    have k records, and the figures must be those recorded. Every label of a quasi-identifier must
-    be one that can be read back.
+    none may stand beside them. Equivalence classes are counted from the files, with the sensitive
+    values in them: every privacy model of the policy must hold, by the distribution that the
+    release itself has, and the figures must be those recorded. Every label of a quasi-identifier
+    must be one that can be read back.
 
     Parameters
     ----------
@@ -131,12 +157,12 @@ def verify(
     VerificationError
         If there is no manifest to verify by.
     """
-    root = _Root(path)
+    root = Root(path)
     manifest = Manifest.load(root.path)
     problems: list[str] = []
     present = _check_presence(root, manifest, problems)
     changed = _check_digests(root, manifest, present, problems)
-    counts = None
+    recount = Recount(None, ())
     if len(present) == len(manifest.files) and not _check_kinds(manifest, problems):
         files = [root.join(file.path) for file in manifest.files]
         recount = check_release(
@@ -146,16 +172,16 @@ def verify(
             scratch_dir=scratch_dir,
         )
         problems += recount.problems
-        counts = recount.counts
     elif not problems and not changed:  # pragma: no cover - every way here has a sentence
         problems.append("the classes could not be counted.")
     return Verification(
         path=os.fspath(path),
         problems=tuple(problems),
-        notes=tuple(root.leftovers() + _unchecked_models(manifest)),
+        notes=(*root.leftovers(), *recount.notes),
         k=max(manifest.k, default=None),
         n_files=len(manifest.files),
-        counts=counts,
+        counts=recount.counts,
+        models=recount.models,
     )
 
 
@@ -174,7 +200,7 @@ def check_release(
     files : sequence of str
         All data files, where they are now (before they are put in place, say).
     promised : Manifest
-        Its policy, columns, number of records and class figures are compared.
+        Its policy, columns, number of records and class figures are compared with what is found.
     rows : mapping of file to rows, optional
         Rows that each file must have.
     labels : bool, default True
@@ -183,7 +209,10 @@ def check_release(
         Where the count may write, see `count_classes`.
     """
     columns = [name for column in promised.quasi_identifiers for name in column.released]
-    problems: list[str] = []
+    promises = Promises.of(promised)
+    problems = list(promises.problems)
+    how: dict[str, Any] = {"scratch_dir": scratch_dir, "delimiter": promised.delimiter}
+    models: tuple[Requirement, ...] = ()
     try:
         if rows:
             found = rows_of_files(files, delimiter=promised.delimiter)
@@ -192,31 +221,51 @@ def check_release(
                 for file, n_found in zip(files, found, strict=True)
                 if n_found != rows[file]
             )
-        counts = count_classes(
-            files, columns, scratch_dir=scratch_dir, delimiter=promised.delimiter
-        )
+        if promises.policy is None:
+            counts = count_classes(files, columns, **how)
+        else:
+            judged = judge_classes(files, columns, promises.policy, types=promises.types, **how)
+            counts, models = judged.found.counts, judged.rows
+            problems += _model_problems(judged)
         shown = [Shown.of(column) for column in promised.quasi_identifiers]
         if labels:
             problems += label_problems(files, shown, delimiter=promised.delimiter)
     except DataError as error:
-        return Recount(None, (*problems, str(error)))
+        return Recount(None, (*problems, str(error)), promises.notes)
+    except PolicyError as error:
+        return Recount(None, (*problems, *map(str, error.problems)), promises.notes)
     problems += _class_problems(counts, promised)
-    return Recount(counts, tuple(problems))
+    return Recount(counts, tuple(problems), promises.notes, models)
+
+
+def _model_problems(judged: Judged) -> list[str]:
+    """A sentence for every limit that does not hold."""
+    counts, problems = judged.found.counts, []
+    for row in judged.of_sizes:
+        if row.holds:
+            continue
+        if row.name == "k-anonymity":
+            k = int(row.asked.removeprefix("k >= "))
+            problems.append(
+                f"{counts.n_classes_below(k):,} of {counts.n_classes:,} equivalence classes have "
+                f"fewer than k={k} records ({counts.n_records_below(k):,} records; the smallest "
+                f"class has {counts.smallest:,})."
+            )
+        else:
+            problems.append(f"{row.name} asks for {row.asked}, found {row.found_in_words}.")
+    for row, finding in judged.of_values:
+        if not row.holds:
+            problems.append(
+                f"{row.name} asks for {row.asked}: {finding.n_classes:,} of {counts.n_classes:,} "
+                f"equivalence classes break it ({finding.n_records:,} records; the worst has "
+                f"{row.found_in_words})."
+            )
+    return problems
 
 
 def _class_problems(counts: ClassCounts, promised: Manifest) -> list[str]:
+    """What differs from what the manifest recorded."""
     problems = []
-    if not promised.k:
-        problems.append("the manifest promises no k-anonymity, so there is nothing to hold.")
-    for k in promised.k:
-        if k < 2:
-            problems.append(f"the manifest promises k={k}, which protects nobody.")
-        if n := counts.n_classes_below(k):
-            problems.append(
-                f"{n:,} of {counts.n_classes:,} equivalence classes have fewer than k={k} records "
-                f"({counts.n_records_below(k):,} records; the smallest class has "
-                f"{counts.smallest:,})."
-            )
     if counts.n_records != promised.n_records:
         problems.append(
             f"the files hold {counts.n_records:,} records, the manifest says "
@@ -237,7 +286,7 @@ def _class_problems(counts: ClassCounts, promised: Manifest) -> list[str]:
     return problems
 
 
-def _check_presence(root: _Root, manifest: Manifest, problems: list[str]) -> list[str]:
+def _check_presence(root: Root, manifest: Manifest, problems: list[str]) -> list[str]:
     named = [file.path for file in manifest.files]
     standing = root.data_files()
     missing = [name for name in named if name not in standing]
@@ -250,7 +299,7 @@ def _check_presence(root: _Root, manifest: Manifest, problems: list[str]) -> lis
 
 
 def _check_digests(
-    root: _Root, manifest: Manifest, present: Sequence[str], problems: list[str]
+    root: Root, manifest: Manifest, present: Sequence[str], problems: list[str]
 ) -> bool:
     paths = [root.join(name) for name in present]
     found = compute("hash", [(digests_of, [path]) for path in paths])
@@ -280,67 +329,7 @@ def _check_kinds(manifest: Manifest, problems: list[str]) -> bool:
     return bool(wrong)
 
 
-def _unchecked_models(manifest: Manifest) -> list[str]:
-    models = manifest.policy.get("privacy")
-    names = (
-        [m.get("model") for m in models if isinstance(m, dict)] if isinstance(models, list) else []
-    )
-    return [
-        f"{name} is promised as well; it is not counted again here."
-        for name in names
-        if isinstance(name, str) and name != "k-anonymity"
-    ]
-
-
 def _listed(sentences: Any) -> list[str]:
     found = list(sentences)
     more = len(found) - LISTED
     return found if more <= 0 else [*found[:LISTED], f"… and {more:,} more problems of this kind."]
-
-
-class _Root:
-    """A release directory on any file system."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path).rstrip("/") or "/"
-        self._is_local = "://" not in self.path
-
-    def join(self, name: str) -> str:
-        return f"{self.path}/{name}"
-
-    def data_files(self) -> set[str]:
-        """All files below data/, hidden ones too, by their path in the release."""
-        if self._is_local:
-            return {
-                os.path.relpath(os.path.join(folder, name), self.path).replace(os.sep, "/")
-                for folder, folders, names in os.walk(os.path.join(self.path, DATA_DIR))
-                # A link to a directory is not walked into: it counts as a file that is extra.
-                for name in (*names, *(f for f in folders if Path(folder, f).is_symlink()))
-            }
-        import fsspec
-
-        fs, root = fsspec.core.url_to_fs(self.path)
-        found = fs.find(f"{root.rstrip('/')}/{DATA_DIR}")
-        return {name.removeprefix(root.rstrip("/") + "/") for name in found}
-
-    def contains(self, name: str) -> bool:
-        """Whether a file is really inside, also when links are followed."""
-        if not self._is_local:
-            return True
-        return Path(self.path, name).resolve().is_relative_to(Path(self.path).resolve() / DATA_DIR)
-
-    def leftovers(self) -> list[str]:
-        """Directories beside the release that an interrupted run left."""
-        if not self._is_local:
-            return []
-        here = Path(self.path).resolve()
-        patterns = (f".{here.name}.scratch-", f".{here.name}.staging-")
-        try:
-            names = sorted(n for n in os.listdir(here.parent) if n.startswith(patterns))
-        except OSError:
-            return []
-        return [
-            f"{name} beside the release was left by a run that was interrupted; remove it, "
-            "it may hold data."
-            for name in names
-        ]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dask_anon.audit import _files, _tables, count
+from dask_anon.audit import _buckets, _files, _tables
 from dask_anon.audit.count import count_classes
 from dask_anon.classes._hashing import Keys, hash_rows
 from dask_anon.errors import DataError
@@ -32,7 +32,7 @@ slow_fixture = settings(
 def small_tasks(monkeypatch):
     """Make every table large: chunks of 8 rows, batches of 3."""
     monkeypatch.setattr(_files, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(count, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(_buckets, "CHUNK_ROWS", 8)
     monkeypatch.setattr(_files, "BATCH_ROWS", 3)
 
 
@@ -224,10 +224,11 @@ def test_tables_count_what_a_dictionary_counts(values, piece_rows):
     assert dict(zip(*(part.tolist() for part in found), strict=True)) == expected.to_dict()
 
 
+@pytest.mark.parametrize("n_words", [2, 3, 5])
 @pytest.mark.parametrize("n_buckets", [1, 2, 64])
-def test_scatter_orders_by_bits_and_keeps_the_order_within(n_buckets):
+def test_scatter_orders_by_bits_and_keeps_the_order_within(n_buckets, n_words):
     rng = np.random.default_rng(0)
-    rows = rng.integers(0, 2**64, (1000, 2), dtype=np.uint64)
+    rows = rng.integers(0, 2**64, (1000, n_words), dtype=np.uint64)
     out = np.empty_like(rows)
     begins = _tables.scatter(rows, 50, n_buckets, out)
     bucket = ((rows[:, 0] >> np.uint64(50)) & np.uint64(n_buckets - 1)).astype(int)
