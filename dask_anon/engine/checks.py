@@ -15,7 +15,7 @@ import pyarrow as pa
 from dask_anon.errors import AnonError, DataError, PolicyError, Problem
 from dask_anon.hierarchy import domain_of, released_fields, summarize
 from dask_anon.models import check_models
-from dask_anon.policy import Bound, Policy
+from dask_anon.policy import Bound, KAnonymity, Policy
 
 
 @contextmanager
@@ -83,6 +83,11 @@ def check_size(n_records: int, policy: Policy) -> None:
         raise DataError(
             f"k={policy.k} cannot hold: the table has 1 row, and nobody hides alone. "
             "Bring more rows."
+        )
+    if not any(isinstance(m, KAnonymity) and m.k == policy.k for m in policy.privacy):
+        raise DataError(
+            f"the privacy models cannot hold: they need classes of {policy.k:,} records, the table "
+            f"has {n_records:,} rows. Ask for less (l, a risk), or bring more rows."
         )
     raise DataError(
         f"k={policy.k} cannot hold: the table has {n_records:,} rows. "

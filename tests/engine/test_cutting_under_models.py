@@ -173,3 +173,12 @@ def test_a_sensitive_column_with_more_values_than_codes_of_two_bytes(large):
     recoding = anon.fit(dd.from_pandas(frame, npartitions=2), policy([asked], 50))
     assert recoding.dtype == "uint32"
     assert recoding.n_classes > 1
+
+
+def test_too_few_rows_for_a_model_are_told_as_such():
+    frame = people(3, 0)
+    frame["illness"] = ["flu", "hiv", "none"]
+    asked = {"model": "average-risk", "max": 0.2}
+    own = anon.Policy(columns=dict.fromkeys(QUASI_IDENTIFIERS, "quasi-identifier"), privacy=[asked])
+    with pytest.raises(AnonError, match=r"need classes of 5 records, the table has 3 rows"):
+        anon.fit(frame, own)
