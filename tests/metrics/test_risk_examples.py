@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-MODULES = ["_risk_value", "_numbers", "risk", "population", "separation"]
+MODULES = [
+    *("_risk_value", "_numbers", "risk", "population", "separation", "individual", "household"),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
