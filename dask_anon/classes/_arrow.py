@@ -62,9 +62,13 @@ def _keys(column: pd.Series) -> pa.ChunkedArray:
 
 def values_array(column: pd.Series, type_: pa.DataType) -> pa.DictionaryArray:
     """Sensitive values as codes and a dictionary of `type_`; categories keep their order."""
-    array = _values(column).dictionary_encode().unify_dictionaries().combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # what old versions make of no chunk
-        array = pa.array([], array.type)
+    found = _values(column)
+    if pt.is_null(found.type):
+        found = found.cast(inner_type(type_))
+    if not len(found):
+        nothing = pa.array([], inner_type(type_))
+        return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), nothing)
+    array = found.dictionary_encode().unify_dictionaries().combine_chunks()
     try:
         dictionary = array.dictionary.cast(inner_type(type_))
     except _UNKNOWN_TO_ARROW:

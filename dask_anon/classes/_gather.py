@@ -125,17 +125,23 @@ def _united(
     dictionaries: Sequence[pa.Array], type_: pa.DataType, column: str
 ) -> tuple[pa.Array, list[Integers]]:
     """One dictionary in ascending order, and what the codes of each are in it."""
-    plain = inner_type(type_)
+    together = pa.concat_arrays([one.cast(inner_type(type_)) for one in dictionaries])
     if pt.is_dictionary(type_) and type_.ordered:
         united = _longest(dictionaries, column)
+        places = pc.index_in(together, value_set=united)
     else:
-        united = pc.unique(pa.chunked_array(dictionaries, plain)).drop_null()
-        united = united.take(pc.sort_indices(united))
-    translations = []
-    for dictionary in dictionaries:
-        places = pc.index_in(dictionary, value_set=united).fill_null(len(united))
-        translations.append(np.append(places.to_numpy(zero_copy_only=False), len(united)))
-    return united, translations
+        coded = together.dictionary_encode()  # once: to look up each in the other costs more
+        order = pc.sort_indices(coded.dictionary)
+        united, places = coded.dictionary.take(order), _inverse(order).take(coded.indices)
+    codes = places.fill_null(len(united)).to_numpy(zero_copy_only=False)
+    ends = np.cumsum([len(one) for one in dictionaries])[:-1]
+    return united, [np.append(part, len(united)) for part in np.split(codes, ends)]
+
+
+def _inverse(order: pa.Array) -> pa.Array:
+    places = np.empty(len(order), np.int64)
+    places[order.to_numpy()] = np.arange(len(order))
+    return pa.array(places)
 
 
 def _longest(dictionaries: Sequence[pa.Array], column: str) -> pa.Array:

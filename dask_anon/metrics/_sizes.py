@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from dask_anon.classes import ClassTable
+from dask_anon.classes import ClassTable, equivalence_classes, released_columns
 from dask_anon.errors import DataError
 
 # Stands for the smallest size of no classes; divides every size with the rest of it.
 _NONE = 1 << 62
 
 
-def sizes_of(classes: ClassTable) -> Any:
-    """Sizes of the classes, as a pandas or Dask series."""
-    if "size" not in classes.columns:
+def class_table(
+    table: Any,
+    quasi_identifiers: Sequence[str] | None,
+    *,
+    sensitive: Sequence[str] = (),
+    weight: str | None = None,
+    labels: bool = False,
+) -> ClassTable:
+    """The class table itself, or that of a released frame whose quasi-identifiers are named."""
+    if quasi_identifiers is not None:
+        names = [str(name) for name in table.columns]
+        columns = released_columns(names, quasi_identifiers)
+        return equivalence_classes(
+            table, columns, sensitive=sensitive, weight=weight, labels=labels
+        )
+    if "size" not in table.columns:
         raise DataError(
             "a class table has a column 'size', this one has none. "
-            "Make it with equivalence_classes(released, policy)."
+            "Make it with equivalence_classes(released, policy), or name the quasi_identifiers."
         )
-    return classes["size"].astype("int64")
+    return table
+
+
+def sizes_of(classes: ClassTable, quasi_identifiers: Sequence[str] | None = None) -> Any:
+    """Sizes of the classes, as a pandas or Dask series."""
+    return class_table(classes, quasi_identifiers)["size"].astype("int64")
 
 
 def number(value: Any) -> Any:
