@@ -51,10 +51,11 @@ def test_it_says_yes_or_no_and_names_the_classes(npartitions):
     assert (found.n_classes_violating, found.n_records_violating) == (2, 3)
     violating = computed(found.violating_classes)
     assert sorted(violating["size"]) == [1, 2]
-    assert list(violating.columns) == ["zip", "age", "size", "illness"]
+    assert list(violating.columns) == ["zip", "age", "size", "illness", "violates"]
     one = violating[violating["size"] == 2]
     assert one["illness"].tolist() == [[{"value": "flu", "n": 2}]]
     assert one["zip"].tolist() == ["100"]
+    assert one["violates"].tolist() == ["distinct-l-diversity of 'illness' with l=2"]
     assert violating["zip"].isna().sum() == 1
 
 

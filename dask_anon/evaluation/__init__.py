@@ -20,7 +20,7 @@ from dask_anon.evaluation._findings import (
     pairs_of,
 )
 from dask_anon.evaluation._frames import judge_classes
-from dask_anon.evaluation._rows import Judged, Requirement, min_size_of
+from dask_anon.evaluation._rows import Judged, Requirement, min_size_of, shown
 
 __all__ = [
     "Check",
@@ -39,4 +39,5 @@ __all__ = [
     "merge_found",
     "min_size_of",
     "pairs_of",
+    "shown",
 ]

@@ -10,8 +10,9 @@ import pandas as pd
 
 from dask_anon.classes import ClassTable, equivalence_classes
 from dask_anon.errors import AnonError, counted
-from dask_anon.evaluation._frames import Asked, judge_classes, keep_breaking
+from dask_anon.evaluation._frames import judge_classes
 from dask_anon.evaluation._rows import Judged, Requirement
+from dask_anon.metrics.diversity import violating_classes
 from dask_anon.models import columns_of
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Check:
         Those that break a model by themselves: too small, or a figure past its limit. Where all
         classes together break one (an average risk, say), nobody is to blame alone.
     violating_classes : pandas or lazy Dask DataFrame
-        These classes: quasi-identifiers, ``size``, and of each sensitive column that a model looks
-        at the values with their counts. It holds values of the data.
+        These classes: quasi-identifiers, ``size``, of each sensitive column that a model looks at
+        the values with their counts, and ``violates``: which models. It holds values of the data.
     """
 
     rows: tuple[Requirement, ...]
@@ -126,7 +127,6 @@ def check(
 
         (judged,) = dask.compute(judged)
         classes = equivalence_classes(data, policy, sensitive=columns)
-    asked = Asked(policy, judged.models, judged.min_size)
     found = judged.found
     return Check(
         rows=judged.rows,
@@ -134,14 +134,8 @@ def check(
         n_classes=found.counts.n_classes,
         n_records_violating=found.n_records,
         n_classes_violating=found.n_classes,
-        violating_classes=_violating(classes, asked),
+        violating_classes=violating_classes(classes, policy),
     )
-
-
-def _violating(classes: ClassTable, asked: Asked) -> ClassTable:
-    if isinstance(classes, pd.DataFrame):
-        return keep_breaking(classes, asked).reset_index(drop=True)
-    return classes.map_partitions(keep_breaking, asked, meta=classes._meta)
 
 
 def _policy_of(models: Any, quasi_identifiers: Sequence[str] | None) -> Policy:

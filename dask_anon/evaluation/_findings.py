@@ -121,14 +121,6 @@ def found_in(models: Models, classes: Classes, min_size: int = 1) -> Found:
     )
 
 
-def breaking(models: Models, classes: Classes, min_size: int = 1) -> Flags:
-    """Which classes are too small or break any check."""
-    breaks = classes.sizes < min_size
-    for i, check in enumerate(models.checks):
-        _judge(_figures(models, i, classes), classes.sizes, check.low, check.high, breaks)
-    return breaks
-
-
 def _figures(models: Models, i: int, classes: Classes) -> npt.NDArray[np.float64]:
     check = models.checks[i]
     column = classes.columns[check.column]
