@@ -11,7 +11,7 @@ combinations alone, of which there are far fewer than records where values repea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,9 +49,11 @@ class Combinations:
         sizes = classes["size"].to_numpy(dtype=np.int64)
         return cls(np.column_stack(codes).astype(np.int64, copy=False), sizes)
 
-    def numbers(self, columns: Sequence[int]) -> Integers:
-        """Number the classes that `columns` make, from 0; one number a combination."""
-        return number_rows(self.codes[:, list(columns)], self._n_codes[list(columns)])
+    def numbers(self, columns: Sequence[int], rows: Integers | None = None) -> Integers:
+        """Number the classes that `columns` make, of some combinations or all, from 0."""
+        codes = (self._by_column[i] if rows is None else self._by_column[i][rows] for i in columns)
+        n_rows = len(self.sizes) if rows is None else len(rows)
+        return _number(codes, self._n_codes[list(columns)], n_rows)
 
     def class_sizes(self, columns: Sequence[int]) -> Integers:
         """How many records each class has that `columns` make."""
@@ -61,16 +63,26 @@ class Combinations:
     def _n_codes(self) -> Integers:
         return _n_codes(self.codes)
 
+    @cached_property
+    def _by_column(self) -> Integers:
+        # A set of columns takes one value of many rows after the other.
+        return np.ascontiguousarray(self.codes.T)
 
-def number_rows(codes: Integers, n_codes: Integers | None = None) -> Integers:
+
+def number_rows(codes: Integers) -> Integers:
     """Number the distinct rows of codes, from 0 in the order in which they are first seen."""
-    n_codes = _n_codes(codes) if n_codes is None else n_codes
-    key, span = np.zeros(len(codes), np.int64), 1
-    for column, n in zip(codes.T, n_codes.tolist(), strict=True):
+    return _number(codes.T, _n_codes(codes), len(codes))
+
+
+def _number(columns: Iterable[Integers], n_codes: Integers, n_rows: int) -> Integers:
+    key, span = np.zeros(n_rows, np.int64), 1
+    for column, n in zip(columns, n_codes.tolist(), strict=True):
         if span * n >= 2**63:
             key = pd.factorize(key)[0].astype(np.int64)
-            span = len(codes)
-        key = key * n + (column + 1)
+            span = n_rows
+        key *= n
+        key += column
+        key += 1
         span *= n
     return np.asarray(pd.factorize(key)[0], np.int64)
 
@@ -88,10 +100,15 @@ def combinations_table(
     frame: Any, quasi_identifiers: Sequence[str], *, weight: str | None = None, split_out: int = 1
 ) -> ClassTable:
     """One row a combination with its ``size`` and ``weight``; of Dask, `split_out` partitions."""
-    columns = [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
+    columns = names_of(quasi_identifiers)
     if not columns:
         raise AnonError("quasi_identifiers is empty. Name the columns that others could know.")
     return equivalence_classes(frame, columns, weight=weight, split_out=split_out)
+
+
+def names_of(quasi_identifiers: Sequence[str]) -> list[str]:
+    """The columns, of which one may be given without a list."""
+    return [quasi_identifiers] if isinstance(quasi_identifiers, str) else list(quasi_identifiers)
 
 
 def look_up(frame: Any, columns: Sequence[str], table: Any, empty: pd.DataFrame) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dask_anon.errors import AnonError, DataError, counted
-from dask_anon.metrics._combinations import Combinations, combinations_table
+from dask_anon.metrics._combinations import Combinations, combinations_table, names_of
 from dask_anon.metrics._posterior import approximate_risk, exact_risk
 from dask_anon.metrics._wildcard import fitting
 
@@ -30,7 +30,7 @@ def counted_table(
         raise AnonError(f"missing must be 'own-value' or 'wildcard', found {missing!r}.")
     if not 0 <= alpha <= 1:
         raise AnonError(f"alpha must be between 0 and 1, found {alpha:g}.")
-    columns = list(quasi_identifiers)
+    columns = names_of(quasi_identifiers)
     if weight is not None and weight in frame.columns:
         frame = _each(frame[list(dict.fromkeys([*columns, weight]))], _checked_weights, weight)
     table = combinations_table(frame, columns, weight=weight, split_out=split_out)

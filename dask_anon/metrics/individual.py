@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from dask_anon.errors import AnonError
-from dask_anon.metrics._combinations import look_up
+from dask_anon.metrics._combinations import look_up, names_of
 from dask_anon.metrics._sizes import number, ratio
 from dask_anon.metrics._weighted import Method, Missing, counted_table, risk_table
 
@@ -77,7 +77,7 @@ def frequency_counts(
     table = counted_table(frame, quasi_identifiers, weight, missing, alpha, split_out)
     figures = pd.DataFrame({"size": np.empty(0), "weight": np.empty(0)})
     figures = figures if weight is not None else figures[["size"]]
-    return look_up(frame, list(quasi_identifiers), table, figures)
+    return look_up(frame, names_of(quasi_identifiers), table, figures)
 
 
 def individual_risk(
@@ -143,7 +143,7 @@ def individual_risk(
         frame, quasi_identifiers, weight, sampling_fraction, method, missing, alpha, split_out
     )
     figures = pd.DataFrame({"risk": np.empty(0)})
-    return look_up(frame, list(quasi_identifiers), table, figures)["risk"]
+    return look_up(frame, names_of(quasi_identifiers), table, figures)["risk"]
 
 
 def expected_reidentifications(

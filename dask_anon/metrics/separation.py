@@ -15,7 +15,7 @@ import pandas as pd
 
 from dask_anon.classes import ClassTable
 from dask_anon.errors import AnonError
-from dask_anon.metrics._combinations import Combinations, combinations_table
+from dask_anon.metrics._combinations import Combinations, combinations_table, names_of
 from dask_anon.metrics._sizes import count, ratio, sizes_of, total
 from dask_anon.metrics._wildcard import fewest_fitting
 
@@ -120,7 +120,7 @@ def attribute_sets(
     .. [1] Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, PVLDB
        2007.
     """
-    columns = list(quasi_identifiers)
+    columns = names_of(quasi_identifiers)
     table = combinations_table(frame, columns, split_out=split_out)
     largest = _largest_set(columns, max_size)
     if isinstance(table, pd.DataFrame):
@@ -178,7 +178,7 @@ def safe_combinations(
     .. [1] Samarati, Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001
        (what is not k-anonymous in some columns is not in more).
     """
-    columns = list(quasi_identifiers)
+    columns = names_of(quasi_identifiers)
     if missing not in ("own-value", "wildcard"):
         raise AnonError(f"missing must be 'own-value' or 'wildcard', found {missing!r}.")
     if k < 1:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 MODULES = [
-    *("_risk_value", "_numbers", "risk", "population", "separation", "individual", "household"),
+    *("_risk_value", "_numbers", "risk", "population", "separation", "individual", "household", "suda"),
 ]
 
 

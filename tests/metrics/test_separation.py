@@ -104,6 +104,11 @@ def test_safe_sets_of_the_documented_example():
     ]
 
 
+def test_one_column_needs_no_list():
+    assert safe_combinations(PEOPLE, "age", k=2, min_size=1) == [["age"]]
+    assert attribute_sets(PEOPLE, "age")["n_classes"].tolist() == [2]
+
+
 def test_no_record_is_at_risk_in_an_empty_table():
     assert len(safe_combinations(PEOPLE[:0], COLUMNS, k=5, min_size=1)) == 7
 
