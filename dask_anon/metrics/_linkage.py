@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
 
-from dask_anon.classes import ClassTable
+from dask_anon.classes import ClassTable, released_columns
 from dask_anon.errors import AnonError, DataError, counted
-from dask_anon.metrics._sizes import number, sizes_of
+from dask_anon.metrics._sizes import class_table, number, sizes_of
 
 Suppressed: TypeAlias = Literal["apart", "record"]
 
@@ -21,7 +22,10 @@ _POPULATION_COLUMNS = ("population", "weight")
 
 
 def linkable(
-    classes: ClassTable, suppressed: Suppressed, population: str | None = None
+    table: Any,
+    suppressed: Suppressed,
+    quasi_identifiers: Sequence[str] | None = None,
+    population: str | None = None,
 ) -> ClassTable:
     """The classes that can be linked: all, or those with a value to link."""
     if suppressed not in ("apart", "record"):
@@ -29,12 +33,20 @@ def linkable(
             f"suppressed must be 'apart' or 'record', found {suppressed!r}. 'apart' leaves records "
             "without any value out of a risk, 'record' treats them as any other."
         )
-    reserved = {"size", population, *_POPULATION_COLUMNS}
-    shown = [name for name in classes.columns if name not in reserved]
-    shown = [name for name in shown if not _is_nested(classes[name].dtype)]
+    if quasi_identifiers is None:
+        classes = class_table(table, None)
+        reserved = {"size", population, *_POPULATION_COLUMNS}
+        shown = [name for name in classes.columns if name not in reserved]
+        shown = [name for name in shown if not _is_nested(classes[name].dtype)]
+    else:
+        shown = released_columns([str(name) for name in table.columns], quasi_identifiers)
     # A number is a value: where a quasi-identifier is numeric, no record is without any.
-    texts = all(_may_be_text(classes[name].dtype) for name in shown)
-    if suppressed == "record" or not shown or not texts:
+    apart = suppressed == "apart" and all(_may_be_text(table[name].dtype) for name in shown)
+    if quasi_identifiers is not None:
+        classes = class_table(table, quasi_identifiers, weight=population, labels=apart)
+        if population is not None:
+            classes = classes.rename(columns={"weight": population})
+    if not apart or not shown:
         return classes
     if isinstance(classes, pd.DataFrame):
         return _with_a_value(classes, shown)

@@ -6,7 +6,7 @@ sizes of all classes: many pairs and triples tell that singles are often the vis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from dask_anon.metrics._sizes import sizes_of
 def population_uniqueness(
     classes: ClassTable | ClassCounts | Mapping[int, int],
     *,
+    quasi_identifiers: Sequence[str] | None = None,
     sampling_fraction: float | None = None,
     population_size: int | None = None,
     estimator: Literal["dankar", "zayatz", "pitman", "snb"] = "dankar",
@@ -31,8 +32,10 @@ def population_uniqueness(
     Parameters
     ----------
     classes : pandas or Dask DataFrame, ClassCounts or mapping
-        One row per equivalence class with its ``size``, or how many classes there are of each
-        size. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a table, or how many classes there are
+        of each size. A Dask frame gives a lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a table: the columns that make its classes.
     sampling_fraction : float, optional
         Records of the table / persons of the population, above 0 and at most 1.
     population_size : int, optional
@@ -97,7 +100,7 @@ def population_uniqueness(
         classes = classes.sizes
     if isinstance(classes, Mapping):
         return estimate(pd.DataFrame({"n": pd.Series(classes, dtype="int64")}))
-    sizes = sizes_of(classes)
+    sizes = sizes_of(classes, quasi_identifiers)
     if isinstance(sizes, pd.Series):
         return estimate(_count(sizes))
     return sizes.reduction(chunk=_count, combine=_merge, aggregate=estimate, meta=1.0)

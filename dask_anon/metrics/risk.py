@@ -11,7 +11,7 @@ Each takes a class table: pandas gives a number, Dask a lazy scalar. Suppressed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +24,7 @@ from dask_anon.metrics._linkage import (
     persons_like,
     population_column,
 )
-from dask_anon.metrics._sizes import count, least, ratio, sizes_of, total
+from dask_anon.metrics._sizes import class_table, count, least, ratio, sizes_of, total
 
 THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"0.05": 0.05, "0.09": 0.09, "0.2": 0.2, "0.33": 0.33, "k=5": 1 / 5, "k=11": 1 / 11}
@@ -36,29 +36,37 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
 """
 
 
-def smallest_class(classes: ClassTable) -> Any:
+def smallest_class(classes: ClassTable, *, quasi_identifiers: Sequence[str] | None = None) -> Any:
     """Size of the smallest class: the k that a release has; 0 without records.
 
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
 
     Examples
     --------
     >>> smallest_class(pd.DataFrame({"size": [4, 2]}))
     2
     """
-    return least(sizes_of(classes))
+    return least(sizes_of(classes, quasi_identifiers))
 
 
-def n_records_below(classes: ClassTable, *, k: int) -> Any:
+def n_records_below(
+    classes: ClassTable, *, k: int, quasi_identifiers: Sequence[str] | None = None
+) -> Any:
     """How many records are in classes with fewer than `k` records.
 
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     k : int
         The k of k-anonymity.
 
@@ -67,11 +75,16 @@ def n_records_below(classes: ClassTable, *, k: int) -> Any:
     >>> n_records_below(pd.DataFrame({"size": [4, 2]}), k=3)
     2
     """
-    sizes = sizes_of(classes)
+    sizes = sizes_of(classes, quasi_identifiers)
     return total(sizes.where(sizes < k, 0))
 
 
-def prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "apart") -> Any:
+def prosecutor_risk(
+    classes: ClassTable,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    suppressed: Suppressed = "apart",
+) -> Any:
     """Highest prosecutor risk: the chance of a right guess in the smallest class.
 
     1 / size of the smallest class [1]_; 0 without records.
@@ -79,7 +92,10 @@ def prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "apart") ->
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     suppressed : {'apart', 'record'}, default 'apart'
         Leave out the class in which all is ``*``, or treat it as any other.
 
@@ -92,11 +108,16 @@ def prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "apart") ->
     ----------
     .. [1] El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008.
     """
-    smallest = least(sizes_of(linkable(classes, suppressed)))
+    smallest = least(sizes_of(linkable(classes, suppressed, quasi_identifiers)))
     return ratio(1.0 * (smallest > 0), smallest)
 
 
-def average_prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "apart") -> Any:
+def average_prosecutor_risk(
+    classes: ClassTable,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    suppressed: Suppressed = "apart",
+) -> Any:
     """Average prosecutor risk over the records: classes / records.
 
     Every record has the risk 1 / size of its class [1]_. (The mean over classes instead, 0.375
@@ -105,7 +126,10 @@ def average_prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "ap
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     suppressed : {'apart', 'record'}, default 'apart'
         Leave out the class in which all is ``*``, or treat it as any other.
 
@@ -118,7 +142,7 @@ def average_prosecutor_risk(classes: ClassTable, *, suppressed: Suppressed = "ap
     ----------
     .. [1] El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008.
     """
-    sizes = sizes_of(linkable(classes, suppressed))
+    sizes = sizes_of(linkable(classes, suppressed, quasi_identifiers))
     return ratio(count(sizes), total(sizes))
 
 
@@ -126,6 +150,7 @@ def n_records_at_risk(
     classes: ClassTable,
     *,
     threshold: float,
+    quasi_identifiers: Sequence[str] | None = None,
     population: str | None = None,
     sampling_fraction: float | None = None,
     suppressed: Suppressed = "apart",
@@ -138,7 +163,10 @@ def n_records_at_risk(
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     threshold : float
         Records whose risk is larger are counted; one of `THRESHOLDS`, or any number from 0 to 1.
     population, sampling_fraction : optional
@@ -155,23 +183,15 @@ def n_records_at_risk(
     ----------
     .. [1] El Emam, Guide to the de-identification of personal health information, 2013, chapter 16.
     """
-    if not 0 <= threshold <= 1:
-        raise AnonError(
-            f"threshold must be between 0 and 1, found {threshold:g}. "
-            "It is a risk: 0.2 for classes of at least 5."
-        )
-    classes = linkable(classes, suppressed, population)
-    sizes = sizes_of(classes)
-    crowd: Any = sizes
-    if population is not None or sampling_fraction is not None:
-        crowd = persons_like(classes, population, sampling_fraction)
-    return total(sizes.where(1 / crowd > threshold, 0))
+    classes = linkable(classes, suppressed, quasi_identifiers, population)
+    return _n_at_risk(classes, threshold, population, sampling_fraction)
 
 
 def records_at_risk(
     classes: ClassTable,
     *,
     threshold: float,
+    quasi_identifiers: Sequence[str] | None = None,
     population: str | None = None,
     sampling_fraction: float | None = None,
     suppressed: Suppressed = "apart",
@@ -181,7 +201,10 @@ def records_at_risk(
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     threshold, population, sampling_fraction, suppressed
         As for `n_records_at_risk`.
 
@@ -196,19 +219,30 @@ def records_at_risk(
     ----------
     .. [1] El Emam, Guide to the de-identification of personal health information, 2013, chapter 16.
     """
-    at_risk = n_records_at_risk(
-        classes,
-        threshold=threshold,
-        population=population,
-        sampling_fraction=sampling_fraction,
-        suppressed=suppressed,
-    )
-    return ratio(at_risk, total(sizes_of(linkable(classes, suppressed, population))))
+    classes = linkable(classes, suppressed, quasi_identifiers, population)
+    at_risk = _n_at_risk(classes, threshold, population, sampling_fraction)
+    return ratio(at_risk, total(sizes_of(classes)))
+
+
+def _n_at_risk(
+    classes: ClassTable, threshold: float, population: str | None, sampling_fraction: float | None
+) -> Any:
+    if not 0 <= threshold <= 1:
+        raise AnonError(
+            f"threshold must be between 0 and 1, found {threshold:g}. "
+            "It is a risk: 0.2 for classes of at least 5."
+        )
+    sizes = sizes_of(classes)
+    crowd: Any = sizes
+    if population is not None or sampling_fraction is not None:
+        crowd = persons_like(classes, population, sampling_fraction)
+    return total(sizes.where(1 / crowd > threshold, 0))
 
 
 def journalist_risk(
     classes: ClassTable,
     *,
+    quasi_identifiers: Sequence[str] | None = None,
     population: str | None = None,
     sampling_fraction: float | None = None,
     suppressed: Suppressed = "apart",
@@ -221,9 +255,13 @@ def journalist_risk(
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     population : str, optional
-        Column with F; default ``population`` or else ``weight``, if the table has one.
+        Column with F; default ``population`` or else ``weight``, if the class table has one. Of a
+        released table: how many persons a record stands for, which are added.
     sampling_fraction : float, optional
         Share of the population that is in the table, instead: F is taken to be size / fraction.
         (True on average. For single classes it is not; `population_uniqueness` estimates how
@@ -249,13 +287,14 @@ def journalist_risk(
     ----------
     .. [1] El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008.
     """
-    crowd = persons_like(linkable(classes, suppressed, population), population, sampling_fraction)
-    return highest(1 / crowd)
+    classes = linkable(classes, suppressed, quasi_identifiers, population)
+    return highest(1 / persons_like(classes, population, sampling_fraction))
 
 
 def average_journalist_risk(
     classes: ClassTable,
     *,
+    quasi_identifiers: Sequence[str] | None = None,
     population: str | None = None,
     sampling_fraction: float | None = None,
     suppressed: Suppressed = "apart",
@@ -269,7 +308,10 @@ def average_journalist_risk(
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     population, sampling_fraction, suppressed
         As for `journalist_risk`.
 
@@ -283,7 +325,7 @@ def average_journalist_risk(
     ----------
     .. [1] El Emam, Guide to the de-identification of personal health information, 2013, chapter 16.
     """
-    classes = linkable(classes, suppressed, population)
+    classes = linkable(classes, suppressed, quasi_identifiers, population)
     crowd = persons_like(classes, population, sampling_fraction)
     from_register = ratio(count(crowd), total(crowd))
     from_table = ratio(total(sizes_of(classes) / crowd), total(sizes_of(classes)))
@@ -294,6 +336,7 @@ def average_journalist_risk(
 def marketer_risk(
     classes: ClassTable,
     *,
+    quasi_identifiers: Sequence[str] | None = None,
     population: str | None = None,
     sampling_fraction: float | None = None,
     suppressed: Suppressed = "apart",
@@ -308,7 +351,10 @@ def marketer_risk(
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     population, sampling_fraction, suppressed
         As for `journalist_risk`.
 
@@ -325,7 +371,7 @@ def marketer_risk(
     .. [1] Dankar and El Emam, A method for evaluating marketer re-identification risk,
        PAIS 2010.
     """
-    classes = linkable(classes, suppressed, population)
+    classes = linkable(classes, suppressed, quasi_identifiers, population)
     sizes = sizes_of(classes)
     crowd: Any = sizes
     told = (population, sampling_fraction, population_column(classes))
@@ -334,13 +380,21 @@ def marketer_risk(
     return ratio(total(sizes / crowd), total(sizes))
 
 
-def sample_uniqueness(classes: ClassTable, *, suppressed: Suppressed = "apart") -> Any:
+def sample_uniqueness(
+    classes: ClassTable,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    suppressed: Suppressed = "apart",
+) -> Any:
     """Share of the records that are alone in their class; 0 without records.
 
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a released table. A Dask frame gives a
+        lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
     suppressed : {'apart', 'record'}, default 'apart'
         Leave out the class in which all is ``*``, or treat it as any other.
 
@@ -353,22 +407,27 @@ def sample_uniqueness(classes: ClassTable, *, suppressed: Suppressed = "apart") 
     ----------
     .. [1] Skinner and Elliot, A measure of disclosure risk for microdata, JRSS B 64(4), 2002.
     """
-    sizes = sizes_of(linkable(classes, suppressed))
+    sizes = sizes_of(linkable(classes, suppressed, quasi_identifiers))
     return ratio(total(sizes.where(sizes == 1, 0)), total(sizes))
 
 
-def n_suppressed_records(classes: ClassTable) -> Any:
+def n_suppressed_records(
+    classes: ClassTable, *, quasi_identifiers: Sequence[str] | None = None
+) -> Any:
     """How many records are in the class in which every quasi-identifier shows ``*``.
 
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its quasi-identifiers and ``size``. A Dask frame gives a
-        lazy scalar.
+        One row per equivalence class with its quasi-identifiers and ``size``, or a released table.
+        A Dask frame gives a lazy scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a released table: the columns that make its classes.
 
     Examples
     --------
     >>> n_suppressed_records(pd.DataFrame({"age": ["<50", "*"], "size": [4, 1]}))
     1
     """
+    classes = class_table(classes, quasi_identifiers, labels=True)
     return total(sizes_of(classes)) - total(sizes_of(linkable(classes, "apart")))

@@ -20,7 +20,7 @@ from dask_anon.metrics._sizes import count, ratio, sizes_of, total
 from dask_anon.metrics._wildcard import fewest_fitting
 
 
-def distinction(classes: ClassTable) -> Any:
+def distinction(classes: ClassTable, *, quasi_identifiers: Sequence[str] | None = None) -> Any:
     """Share of distinct combinations of values among the records; 0 without records.
 
     Classes / records [1]_. 1 if all records differ.
@@ -28,7 +28,10 @@ def distinction(classes: ClassTable) -> Any:
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a table. A Dask frame gives a lazy
+        scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a table: the columns that make its classes.
 
     Examples
     --------
@@ -40,11 +43,11 @@ def distinction(classes: ClassTable) -> Any:
     .. [1] Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, PVLDB
        2007.
     """
-    sizes = sizes_of(classes)
+    sizes = sizes_of(classes, quasi_identifiers)
     return ratio(count(sizes), total(sizes))
 
 
-def separation(classes: ClassTable) -> Any:
+def separation(classes: ClassTable, *, quasi_identifiers: Sequence[str] | None = None) -> Any:
     """Share of the pairs of records that differ; 0 without a pair.
 
     1 - Σ size·(size-1) / (n·(n-1)) [1]_.
@@ -52,7 +55,10 @@ def separation(classes: ClassTable) -> Any:
     Parameters
     ----------
     classes : pandas or Dask DataFrame
-        One row per equivalence class with its ``size``. A Dask frame gives a lazy scalar.
+        One row per equivalence class with its ``size``, or a table. A Dask frame gives a lazy
+        scalar.
+    quasi_identifiers : sequence of str, optional
+        Of a table: the columns that make its classes.
 
     Examples
     --------
@@ -66,7 +72,7 @@ def separation(classes: ClassTable) -> Any:
     .. [1] Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, PVLDB
        2007.
     """
-    sizes = sizes_of(classes)
+    sizes = sizes_of(classes, quasi_identifiers)
     n_records = total(sizes)
     pairs = n_records * (n_records - 1)
     return ratio(pairs - total(sizes * (sizes - 1)), pairs)

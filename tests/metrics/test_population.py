@@ -169,6 +169,15 @@ def test_dask_gives_the_same_lazily(estimator, npartitions, population):
     assert population_uniqueness(padded, estimator=estimator, **population).compute() == expected
 
 
+def test_a_table_is_measured_as_well():
+    records = pd.DataFrame({"zip": ["1", "2", "3", "3"]})
+    expected = population_uniqueness({1: 2, 2: 1}, sampling_fraction=0.5)
+    options = {"quasi_identifiers": ["zip"], "sampling_fraction": 0.5}
+    assert population_uniqueness(records, **options) == expected
+    lazy = dd.from_pandas(records, npartitions=2)
+    assert population_uniqueness(lazy, **options).compute() == expected
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_without_sample_uniques_there_are_none(estimator):
     assert population_uniqueness({}, sampling_fraction=0.1, estimator=estimator) == 0

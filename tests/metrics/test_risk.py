@@ -18,10 +18,12 @@ from dask_anon.metrics.risk import (
     journalist_risk,
     marketer_risk,
     n_records_at_risk,
+    n_records_below,
     n_suppressed_records,
     prosecutor_risk,
     records_at_risk,
     sample_uniqueness,
+    smallest_class,
 )
 
 # Classes of 1, 2 and 5 records, of 2, 10 and 20 persons like them.
@@ -106,6 +108,41 @@ def test_presets_say_which_class_is_small_enough_to_be_at_risk():
         "k=5": 5,
         "k=11": 11,
     }
+
+
+# -- from records to risk, without a class table in between ---------------------------------------
+
+RECORDS = pd.DataFrame(
+    {
+        "age": ["<50", "<50", "<50", "<50", "*"],
+        "zip": ["81", "81", "82", "82", "*"],
+        "persons": [2.5, 2.5, 1, 3, 1],
+    }
+)
+
+
+@pytest.mark.parametrize("npartitions", [0, 1, 3])
+def test_a_released_table_is_measured_as_well(npartitions):
+    records = dd.from_pandas(RECORDS, npartitions=npartitions) if npartitions else RECORDS
+    columns = {"quasi_identifiers": ["age", "zip"]}
+    persons = {**columns, "population": "persons"}
+    with dask.config.set(scheduler=refuse):
+        figures = [
+            smallest_class(records, **columns),
+            n_records_below(records, k=2, **columns),
+            prosecutor_risk(records, **columns),
+            prosecutor_risk(records, suppressed="record", **columns),
+            average_prosecutor_risk(records, **columns),
+            n_suppressed_records(records, **columns),
+            sample_uniqueness(records, **columns),
+            records_at_risk(records, threshold=0.2, **columns),
+            records_at_risk(records, threshold=0.2, **persons),
+            journalist_risk(records, **persons),
+            marketer_risk(records, **persons),
+            average_journalist_risk(records, **persons),
+        ]
+    expected = [1, 1, 0.5, 1, 0.5, 1, 0, 1, 0.5, 0.25, 0.9 / 4, 0.9 / 4]
+    assert dask.compute(*figures) == pytest.approx(expected, rel=1e-15)
 
 
 # -- suppressed records ---------------------------------------------------------------------------

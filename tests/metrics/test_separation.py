@@ -45,6 +45,13 @@ def test_distinction_and_separation_of_a_class_table(npartitions):
     assert dask.compute(*figures) == pytest.approx((2 / 6, 8 / 15), rel=1e-15)
 
 
+def test_distinction_and_separation_of_a_table():
+    # The first two are alike: 4 different people, and 9 of 10 pairs differ.
+    columns = {"quasi_identifiers": ["sex", "age"]}
+    assert distinction(PEOPLE, **columns) == 4 / 5
+    assert separation(PEOPLE, **columns) == 9 / 10
+
+
 def test_few_records_have_no_pairs():
     assert separation(pd.DataFrame({"size": [1]})) == 0
     assert distinction(pd.DataFrame({"size": [1]})) == 1
