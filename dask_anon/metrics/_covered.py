@@ -46,7 +46,7 @@ def _clipped(cells: Cells, attribute: Attribute) -> Floats:
     """Share of the line from the smallest value of the original to the largest, or to missing."""
     top = attribute.top
     end = top + attribute.step * attribute.has_missing
-    if end == 0:
+    if end == 0 or attribute.is_empty:
         return np.zeros(len(cells.only_missing))
     low, high = (np.clip(place, 0, top) for place in cells.ends)
     low = np.where(cells.only_missing, end, low)
@@ -89,7 +89,7 @@ def read(
     columns = columns_of(quasi_identifiers)
     steps = Steps(released, original)
     known = attributes_of(steps, original, columns, hierarchies)
-    parts = steps.after(steps.parts(released, columns_shown(released, columns)), known)
+    parts = steps.parts(released, columns_shown(released, columns), after=known)
     return steps, known, [steps(cells_of, part, known) for part in parts]
 
 

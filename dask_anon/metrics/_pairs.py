@@ -127,7 +127,7 @@ class Comparison:
         """Read the original alone once more: `function({column: Cells}, known)`, merged."""
         steps, known = self.steps, self.known
         names = list(self.columns if columns is None else columns)
-        parts = steps.after(steps.parts(self._original, names), known)
+        parts = steps.parts(self._original, names, after=known)
         cells = [steps(_own_cells, part, known, names, self._labelled) for part in parts]
         return steps.merged(merge, [steps(function, own, known) for own in cells])
 

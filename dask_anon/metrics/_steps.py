@@ -39,27 +39,34 @@ class Steps:
 
         return delayed(function, pure=True)(*arguments)
 
-    def parts(self, frame: Any, columns: Sequence[str]) -> list[Any]:
-        """The frame's partitions, these columns of them."""
-        chosen = frame[list(columns)]
-        # A pandas frame beside a Dask one goes into the graph once.
-        return [self(_itself, chosen)] if isinstance(frame, pd.DataFrame) else chosen.to_delayed()
-
-    def after(self, parts: list[Any], known: Any) -> list[Any]:
-        """The same parts, read when `known` is there.
-
-        They would be held in memory until then otherwise, all of them; to read them again costs
-        less.
-        """
+    def together(self, figures: dict[str, Any]) -> Any:
+        """Figures by name: a dict, or one task of lazy ones of any kind."""
         if not self.lazy:
-            return parts
-        from dask.graph_manipulation import bind
-        from distributed import futures_of
+            return _plain(figures)
+        from dask.delayed import Delayed
 
-        # What a cluster persists lies in its memory anyway.
-        if futures_of(parts):
-            return parts
-        return list(bind(parts, known, seed="anon"))
+        tasks = {
+            name: figure if isinstance(figure, Delayed) else figure.to_delayed()
+            for name, figure in figures.items()
+        }
+        return self(_plain, tasks)
+
+    def parts(self, frame: Any, columns: Sequence[str], *, after: Any = None) -> list[Any]:
+        """The frame's partitions, these columns of them.
+
+        Those that are compared with a figure of the whole table, `after`, are read when it is
+        there, once more if need be: all of them would be held in memory until then.
+        """
+        chosen = frame[list(columns)]
+        if isinstance(frame, pd.DataFrame):
+            # Beside a Dask frame it goes into the graph once.
+            return [self(_itself, chosen)]
+        if after is not None:
+            # One task reads and waits, because Dask fuses what it does partition by partition.
+            chosen = chosen.map_partitions(
+                _itself, after, meta=chosen._meta, enforce_metadata=False
+            )
+        return list(chosen.to_delayed())
 
     def merged(self, merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
         """All results as one; `merge` is associative."""
@@ -84,8 +91,10 @@ class Steps:
         DataError
             When the frames have not as many records, or are divided into partitions otherwise.
         """
-        left = self.after(self.parts(original, original_columns), known)
-        right = self.after(self.parts(released, columns), known)
+        if not self.lazy and len(original) != len(released):
+            raise _not_aligned(f"{len(original):,} and {len(released):,} records")
+        left = self.parts(original, original_columns, after=known)
+        right = self.parts(released, columns, after=known)
         if len(left) != len(right):
             if isinstance(original, pd.DataFrame) or isinstance(released, pd.DataFrame):
                 return self._cut(left, right)
@@ -105,7 +114,11 @@ class Steps:
         )
 
 
-def _itself(frame: pd.DataFrame) -> pd.DataFrame:
+def _plain(figures: dict[str, Any]) -> dict[str, Any]:
+    return {c: f.item() if hasattr(f, "item") else f for c, f in figures.items()}
+
+
+def _itself(frame: pd.DataFrame, _: Any = None) -> pd.DataFrame:
     return frame
 
 
