@@ -77,6 +77,11 @@ class Attribute:
         return self.domain.has_missing
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the original has no values, but missing ones."""
+        return self.domain.max_code < self.domain.min_code
+
+    @property
     def labels(self) -> pa.Array | None:
         """What values are called, in the order of their numbers; None on a line alone."""
         if self.taxonomy is not None:

@@ -350,7 +350,8 @@ def _anything(cells: Cells, attribute: Attribute, which: Mask) -> Cells:
     low, high, offsets, codes = cells.low, cells.high, cells.offsets, cells.codes
     levels = cells.levels
     if low is not None and high is not None:
-        low, high = np.where(which, 0.0, low), np.where(which, attribute.top, high)
+        ends = (np.nan, np.nan) if attribute.is_empty else (0.0, attribute.top)
+        low, high = np.where(which, ends[0], low), np.where(which, ends[1], high)
     if offsets is not None and codes is not None:
         assert attribute.labels is not None
         every = np.arange(len(attribute.labels))
@@ -363,8 +364,8 @@ def _anything(cells: Cells, attribute: Attribute, which: Mask) -> Cells:
         levels = np.where(which, attribute.taxonomy.n_levels - 1, levels)
     return Cells(
         cells.of_record,
-        np.where(which, attribute.has_missing, cells.has_missing),
-        cells.only_missing & ~which,
+        np.where(which, attribute.has_missing or attribute.is_empty, cells.has_missing),
+        np.where(which, attribute.is_empty, cells.only_missing),
         low,
         high,
         offsets,

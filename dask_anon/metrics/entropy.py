@@ -7,6 +7,8 @@ KL divergence          of the original from what a reader of the release would r
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -186,14 +188,18 @@ def entropy_based_information_loss(
         before = row_entropy(original)
         return ratio(before - row_entropy(released), before)
     columns = columns_of(quasi_identifiers)
+    steps = Steps(original, released)
     if by_column:
         each = {
             column: entropy_based_information_loss(original, released, quasi_identifiers=[column])
             for column in columns
         }
-        return Steps(original, released)(dict, each)
-    tables = (_classes(original, columns), _classes(released, columns_shown(released, columns)))
-    return entropy_based_information_loss(*tables)
+        return steps.together(each)
+    sizes = (
+        _counted(steps, original, columns),
+        _counted(steps, released, columns_shown(released, columns)),
+    )
+    return steps(_entropy_lost, *sizes)
 
 
 def kl_divergence(
@@ -256,11 +262,11 @@ def kl_divergence(
             )
             for column in columns
         }
-        return Steps(original, released)(dict, each)
+        return Steps(original, released).together(each)
     steps, known, cells = read(released, original, columns, hierarchies)
     areas = steps.merged(add, [steps(_log_areas, own, known) for own in cells])
-    before = _weighed(steps, original, columns)
-    after = _weighed(steps, released, columns_shown(released, columns))
+    before = _counted(steps, original, columns)
+    after = _counted(steps, released, columns_shown(released, columns))
     return steps(_divergence, known, areas, before, after)
 
 
@@ -313,19 +319,35 @@ def _share(bits: Bits, in_bits: bool, by_column: bool) -> Any:
 # -- of records ----------------------------------------------------------------------------------
 
 
-def _classes(table: Any, columns: Sequence[str]) -> ClassTable:
-    return equivalence_classes(table, columns, labels=False)
+def _counted(steps: Steps, table: Any, columns: Sequence[str]) -> Any:
+    """How many classes of each size a table has: few sizes, however many classes."""
+    parts = steps.parts(equivalence_classes(table, columns, labels=False), ["size"])
+    return steps.merged(_add_sizes, [steps(_sizes, part) for part in parts])
 
 
-def _weighed(steps: Steps, table: Any, columns: Sequence[str]) -> Any:
-    """Records of a table, and the sum of size · log2(size) over its classes."""
-    parts = steps.parts(_classes(table, columns), ["size"])
-    return steps.merged(add, [steps(_weight, part) for part in parts])
+def _sizes(classes: ClassTable) -> Counter[int]:
+    sizes, counts = np.unique(classes["size"].to_numpy(), return_counts=True)
+    return Counter(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
 
 
-def _weight(classes: ClassTable) -> Sums:
-    sizes = classes["size"].to_numpy()
-    return int(sizes.sum()), {"": float(sizes @ np.log2(sizes))}
+def _add_sizes(several: list[Counter[int]]) -> Counter[int]:
+    return sum(several, Counter())
+
+
+def _n_records(sizes: Counter[int]) -> int:
+    return sum(size * n for size, n in sizes.items())
+
+
+def _entropy(sizes: Counter[int]) -> float:
+    n_records = _n_records(sizes)
+    return sum(
+        n * (size / n_records) * math.log2(n_records / size) for size, n in sorted(sizes.items())
+    )
+
+
+def _entropy_lost(before: Counter[int], after: Counter[int]) -> float:
+    had = _entropy(before)
+    return (had - _entropy(after)) / had if had else 0.0
 
 
 def _log_areas(cells: dict[str, Cells], known: Known) -> Sums:
@@ -335,15 +357,12 @@ def _log_areas(cells: dict[str, Cells], known: Known) -> Sums:
     }
 
 
-def _divergence(known: Known, areas: Sums, before: Sums, after: Sums) -> float:
-    (n_original, weight_before), (n_released, weight_after) = before, after
+def _divergence(known: Known, areas: Sums, before: Counter[int], after: Counter[int]) -> float:
+    n_original, n_released = _n_records(before), _n_records(after)
     n_left_out = max(0, n_original - n_released)
     n_records = n_released + n_left_out
-    if not n_original or not n_records:
+    if not n_original:
         return 0.0
-    everything = sum(np.log2(attribute.n_values or 1) for attribute in known[1].values())
-    area = sum(areas[1].values()) + n_left_out * everything
-    weight = weight_after[""] + (n_left_out * np.log2(n_left_out) if n_left_out else 0.0)
-    p_log_p = weight_before[""] / n_original - np.log2(n_original)
-    p_log_q = (weight - area) / n_records - np.log2(n_records)
-    return float(p_log_p - p_log_q)
+    everything = sum(math.log2(attribute.n_values or 1) for attribute in known[1].values())
+    area = (sum(areas[1].values()) + n_left_out * everything) / n_records
+    return _entropy(after + Counter({n_left_out: int(n_left_out > 0)})) + area - _entropy(before)

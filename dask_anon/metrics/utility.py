@@ -132,7 +132,7 @@ def distinctness(
     """
     names = list(frame.columns) if columns is None else list(columns)
     if by_column:
-        return Steps(frame)(dict, {name: distinctness(frame, [name]) for name in names})
+        return Steps(frame).together({name: distinctness(frame, [name]) for name in names})
     sizes = sizes_of(equivalence_classes(frame, names, labels=False))
     return ratio(count(sizes), total(sizes))
 
