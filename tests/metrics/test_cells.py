@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import LAW, frames, quasi_identifiers
 
 import dask_anon as anon
 from dask_anon.errors import DataError
@@ -19,7 +20,6 @@ from dask_anon.metrics._attributes import attributes_of
 from dask_anon.metrics._cells import Cells, read_cells
 from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._taxonomy import Taxonomy
-from laws import LAW, frames, quasi_identifiers
 
 AGES = pd.DataFrame({"age": [20, 25, 30, 40]})
 WORK = [
