@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from dask_anon.classes._arrow import inner_type
-from dask_anon.classes._grouping import Integers, number_equal
+from dask_anon.classes._grouping import Integers, counts_by_class, number_equal
 from dask_anon.classes._pieces import Layout, Piece, Values
 from dask_anon.errors import DataError
 
@@ -91,26 +91,18 @@ def _lists_of(
 ) -> pa.ListArray:
     """The values of each class, ascending, the missing one last."""
     dictionary, translations = _united([one.dictionary for one in values], type_, column)
-    n_values = len(dictionary) + 1
     codes = np.concatenate(
         [to[one.codes] for to, one in zip(translations, values, strict=True)], dtype=np.int64
     )
-    counts = np.concatenate([one.counts for one in values])
-    pairs = classes * n_values + codes
-    if len(pairs) and (pairs[1:] <= pairs[:-1]).any():
-        order = np.argsort(pairs)
-        pairs, counts = pairs[order], counts[order]
-        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
-        pairs, counts = pairs[begins], np.add.reduceat(counts, begins)
-    if len(pairs) > np.iinfo(np.int32).max:
+    counts = np.concatenate([one.counts for one in values], dtype=np.int64)
+    offsets, codes, counts = counts_by_class(classes, codes, counts, n_classes)
+    if len(codes) > np.iinfo(np.int32).max:
         raise DataError(
-            f"column '{column}' has {len(pairs):,} distinct values in the classes of one bucket, "
+            f"column '{column}' has {len(codes):,} distinct values in the classes of one bucket, "
             f"more than {np.iinfo(np.int32).max:,}. Ask for more buckets with split_out.",
             column=column,
         )
-    offsets = np.searchsorted(pairs, np.arange(n_classes + 1) * n_values).astype(np.int32)
-    found = pairs % n_values
-    index = pa.array(found.astype(np.int32), mask=found == n_values - 1)
+    index = pa.array(codes.astype(np.int32), mask=codes == len(dictionary))
     if pt.is_dictionary(type_):
         shown = pa.DictionaryArray.from_arrays(index, dictionary, ordered=type_.ordered)
     else:
@@ -118,7 +110,9 @@ def _lists_of(
     struct = pa.StructArray.from_arrays(
         [shown, pa.array(counts)], fields=list(list_type(type_).value_type)
     )
-    return pa.ListArray.from_arrays(pa.array(offsets), struct, type=list_type(type_))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets.astype(np.int32)), struct, type=list_type(type_)
+    )
 
 
 def _united(

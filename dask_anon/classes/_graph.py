@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator, Mapping
 from operator import getitem
 from typing import Any
 
@@ -13,18 +14,26 @@ from dask_anon.classes._gather import class_table
 from dask_anon.classes._pieces import Layout, Piece, pieces_of
 
 
-class Graph(dict[Any, Any]):
-    """Tasks under a name of their own: Dask need not read them all to tell two tables apart."""
+class Graph(Mapping[Any, Any]):
+    """Tasks under a name of their own: Dask need not read them all to tell two tables apart.
+
+    No dict, of which Dask would read every task.
+    """
 
     def __init__(self, tasks: dict[Any, Any], name: str) -> None:
-        super().__init__(tasks)
-        self.name = name
+        self._tasks, self._name = tasks, name
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._tasks[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
     def __dask_tokenize__(self) -> tuple[str, str]:
-        return "anon-classes", self.name
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Graph, (dict(self), self.name)
+        return "anon-tasks", self._name
 
 
 def table_graph(released: Any, layout: Layout, n_buckets: int) -> tuple[Graph, list[Any]]:

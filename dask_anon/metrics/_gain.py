@@ -215,7 +215,7 @@ def misclassified(ties: str, n_suppressed: int) -> Figure:
 
 
 def _distances(sparse: Sparse, known: Known) -> float:
-    return fsum(values_of_model(sparse, known) * sparse.n_counted)
+    return float(np.sum(values_of_model(sparse, known) * sparse.n_counted))
 
 
 def _per_record(total: float, known: Known) -> float:
