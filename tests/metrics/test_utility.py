@@ -51,6 +51,7 @@ def test_distinctness_counts_distinct_records():
     assert distinctness(frame, ["a"]) == 3 / 6
     assert distinctness(frame, by_column=True) == {"a": 3 / 6, "b": 3 / 6}
     assert distinctness(frame[:0]) == 0
+    assert distinctness(pd.DataFrame({"q": list("aaaabb")})) == pytest.approx(0.3333333333)
 
 
 @pytest.mark.parametrize("npartitions", [1, 2, 7])
