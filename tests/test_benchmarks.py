@@ -33,6 +33,17 @@ def test_the_whole_run_is_compared_with_a_shuffle_and_a_copy() -> None:
     assert all(" in one process" in line and "finish " in line for line in lines)
 
 
+def test_measuring_is_compared_with_a_groupby_and_with_pycanon() -> None:
+    sizes, raw, coarse = printed(
+        "measure", "--rows", "20000", "--rows-per-file", "10000"
+    ).splitlines()
+    assert sizes.startswith("20,000 rows, ")
+    assert " x groupby.size " in sizes
+    assert "; peak memory of a worker " in sizes
+    assert raw.startswith("nine figures of Adult, sex, age, race: ")
+    assert coarse.startswith("nine figures of Adult, sex, age by 10 years: ")
+
+
 def test_importing_loads_nothing_heavy() -> None:
     assert "heavy modules loaded: none" in printed("startup")
 
