@@ -43,8 +43,9 @@ def refuse(*_args, **_kwargs):
 
 
 def in_parts(frame: pd.DataFrame, npartitions: int) -> dd.DataFrame:
-    """A Dask frame with the rows in their order; from 8 on some parts are empty."""
-    cuts = np.linspace(0, len(frame), npartitions + 1).astype(int)
+    """A Dask frame with the rows in their order; of 7 parts some are empty."""
+    step = max(2, -(-len(frame) // npartitions))
+    cuts = np.minimum(np.arange(npartitions + 1) * step, len(frame))
     parts = [frame.iloc[a:b] for a, b in pairwise(cuts)]
     return dd.from_map(lambda part: part, parts, meta=frame[:0])
 
@@ -143,15 +144,16 @@ MEASURES = [
 ]
 
 
-@pytest.mark.parametrize("measure, options", MEASURES)
-@pytest.mark.parametrize("npartitions", [1, 2, 9])
-def test_dask_measures_the_same_lazily(measure, options, npartitions):
+@pytest.mark.parametrize("npartitions", [1, 2, 7])
+def test_dask_measures_the_same_lazily(npartitions):
+    parts = in_parts(PEOPLE, npartitions)
     with dask.config.set(scheduler=refuse):
-        lazy = measure(in_parts(PEOPLE, npartitions), KEYS, split_out=2, **options)
-    assert lazy.compute() == pytest.approx(measure(PEOPLE, KEYS, **options), rel=1e-13)
+        lazy = [measure(parts, KEYS, split_out=2, **options) for measure, options in MEASURES]
+    expected = [measure(PEOPLE, KEYS, **options) for measure, options in MEASURES]
+    assert dask.compute(*lazy) == pytest.approx(expected, rel=1e-13)
 
 
-@pytest.mark.parametrize("npartitions, split_out", [(1, 1), (2, 3), (7, 1), (9, 2)])
+@pytest.mark.parametrize("npartitions, split_out", [(1, 1), (2, 3), (7, 2)])
 @pytest.mark.parametrize("missing", ["own-value", "wildcard"])
 def test_dask_tells_each_record_in_its_place(npartitions, split_out, missing):
     lazy = in_parts(PEOPLE, npartitions)
@@ -244,7 +246,7 @@ def test_the_threshold_gives_the_global_risk_that_was_asked(weights, wanted):
         assert risk.clip(upper=found).mean() == pytest.approx(wanted, rel=1e-12)
 
 
-@pytest.mark.parametrize("npartitions", [0, 1, 2, 9])
+@pytest.mark.parametrize("npartitions", [0, 1, 2, 7])
 def test_who_finds_one_finds_the_household(npartitions):
     r = individual_risk(PEOPLE, KEYS, weight="w").to_numpy()
     expected = [

@@ -152,7 +152,7 @@ def brute_force(rows, columns, k, missing):
     st.integers(1, 5),
     st.sampled_from(["own-value", "wildcard"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_pruning_finds_what_brute_force_finds(rows, k, missing):
     columns = ["a", "b", "c", "d"]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)

@@ -108,7 +108,7 @@ def by_brute_force(rows, m, scores="elliot", largest=None, d=0.01):
     st.sampled_from([1, 2, 3, 4]),
     st.sampled_from([0.01, 0.3]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_scores_are_those_of_the_definition(rows, scores, largest, fraction):
     frame = pd.DataFrame(rows, columns=["a", "b", "c", "d"], dtype=object)
     found = suda2(
