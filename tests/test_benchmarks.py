@@ -35,7 +35,7 @@ def test_the_whole_run_is_compared_with_a_shuffle_and_a_copy() -> None:
 
 def test_measuring_is_compared_with_a_groupby_and_with_pycanon() -> None:
     sizes, raw, coarse = printed(
-        "measure", "--rows", "20000", "--rows-per-file", "10000"
+        "measure", "--rows", "20000", "--rows-per-file", "10000", "--workers", "1"
     ).splitlines()
     assert sizes.startswith("20,000 rows, ")
     assert " x groupby.size " in sizes
