@@ -13,6 +13,7 @@ MODULES = [
     "audit._digest",
     "audit._judged",
     "evaluation._check",
+    "measures._measure",
 ]
 
 

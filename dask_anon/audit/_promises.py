@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from dask_anon.audit.manifest import Manifest
-from dask_anon.errors import DataError, PolicyError
-from dask_anon.hierarchy._types import type_from_name
+from dask_anon.errors import DataError, PolicyError, VerificationError
 from dask_anon.models import columns_of
 from dask_anon.policy import Policy, PrivacyModelBase, TCloseness
 
@@ -46,20 +45,33 @@ class Promises:
             mistakes = "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)
             return cls(None, {}, (f"the policy in the manifest is none: {mistakes}",))
         problems = [*_contradictions(policy, manifest), *_leading_out(policy)]
-        types = {}
-        for column in manifest.columns:
-            if column.name in columns_of(policy):
-                try:
-                    types[column.name] = type_from_name(column.type)
-                except (ValueError, TypeError, AttributeError, pa.ArrowException):
-                    problems.append(
-                        f"column '{column.name}' has a type in the manifest that is not known."
-                    )
+        needed = columns_of(policy)
+        types = {name: type_ for name, type_ in manifest.types.items() if name in needed}
+        problems += [
+            f"column '{column.name}' has a type in the manifest that is not known."
+            for column in manifest.columns
+            if column.name in needed and column.name not in types
+        ]
         if problems:
             return cls(None, {}, tuple(problems))
         lost = orders_lost(policy, types) if manifest.data_format == "csv" else {}
         notes = tuple(f"{model} is promised as well: {why}" for model, why in lost.items())
         return cls(without(policy, lost), types, (), notes)
+
+
+def policy_of(manifest: Manifest) -> Policy:
+    """The policy of a manifest, with the models that can be measured.
+
+    Raises
+    ------
+    VerificationError
+        If there is none.
+    """
+    promises = Promises.of(manifest)
+    if promises.policy is None:
+        problems = promises.problems or promises.notes
+        raise VerificationError(" ".join(problems), problems=problems)
+    return promises.policy
 
 
 def _contradictions(policy: Policy, manifest: Manifest) -> list[str]:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 import os
 import platform
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
+import pyarrow as pa
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -30,6 +32,7 @@ from pydantic import (
 from dask_anon.audit._files import open_file
 from dask_anon.classes import ClassCounts
 from dask_anon.errors import VerificationError
+from dask_anon.hierarchy import type_from_name
 
 FILE_NAME = "manifest.json"
 DATA_DIR = "data"
@@ -163,6 +166,15 @@ class Manifest(_Section):
     def quasi_identifiers(self) -> tuple[ReleasedColumn, ...]:
         """The quasi-identifiers with their released names."""
         return tuple(column for column in self.columns if column.role == "quasi-identifier")
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types that the columns had before; those that are not known are left out."""
+        known = {}
+        for column in self.columns:
+            with suppress(ValueError, TypeError, AttributeError, pa.ArrowException):
+                known[column.name] = type_from_name(column.type)
+        return known
 
     @property
     def k(self) -> tuple[int, ...]:

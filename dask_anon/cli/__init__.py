@@ -10,6 +10,7 @@ import click
 
 from dask_anon.cli._demo import demo
 from dask_anon.cli._group import AnonGroup
+from dask_anon.cli._measure import measure
 from dask_anon.cli._plan import plan
 from dask_anon.cli._run import run
 from dask_anon.cli._verify import verify
@@ -36,5 +37,5 @@ def main() -> None:
     """Anonymize tables larger than memory, exactly, and check the result from its files."""
 
 
-for _command in (run, plan, verify, demo):
+for _command in (run, plan, measure, verify, demo):
     main.add_command(_command)

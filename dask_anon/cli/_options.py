@@ -13,67 +13,95 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS = click.Choice(["parquet", "csv"])
 
-_ASKED = [
-    click.argument("policy", required=False, metavar="[POLICY]"),
-    click.option("--input", metavar="PATH", help="Data: a file, a directory, a glob or a URL."),
-    click.option("--output", metavar="PATH", help="Directory that the release is written to."),
-    click.option(
-        "-q",
-        "--quasi-identifier",
-        "quasi_identifiers",
-        multiple=True,
-        metavar="COLUMN",
-        help="Column that others could know about a person; it is generalized. Repeatable.",
-    ),
-    click.option(
-        "-s",
-        "--sensitive",
-        multiple=True,
-        metavar="COLUMN",
-        help="Column that nobody should learn about a person; it is kept. Repeatable.",
-    ),
-    click.option(
-        "-i",
-        "--identifier",
-        "identifiers",
-        multiple=True,
-        metavar="COLUMN",
-        help="Column that names a person; it is dropped. Repeatable.",
-    ),
-    click.option("-k", type=int, help="Least number of records that look alike."),
-    click.option(
-        "--ties",
-        type=click.Choice(["left", "either", "divide"]),
-        help="Where records equal to the median of a cut go.  [default: either]",
-    ),
-    click.option(
-        "--span-ties",
-        type=click.Choice(["domain", "region"]),
-        help="Where distinct values are counted if spans are equal.  [default: domain]",
-    ),
-    click.option(
-        "--format",
-        type=click.Choice(["interval", "bounds", "set", "midpoint"]),
-        help="How generalized values are written.  [default: interval]",
-    ),
-    click.option(
-        "--order",
-        type=click.Choice(["shuffle", "keep"]),
-        help="Order of the released rows.  [default: shuffle]",
-    ),
-    click.option("--seed", type=int, help="Seed of the order and of divided ties.  [default: 0]"),
-    click.option(
-        "--default-role",
-        type=click.Choice(["error", "insensitive", "identifier"]),
-        help="Role of columns that are not named: refuse, keep or drop them.  [default: error]",
-    ),
-    click.option("--input-format", type=FORMATS, help="Format of the data, if not by its ending."),
-    click.option(
-        "--output-format", type=FORMATS, help="Format of the release.  [default: parquet]"
-    ),
-    click.option("--delimiter", metavar="CHAR", help="Delimiter of CSV; 'tab' for a tabulator."),
-    click.option("--encoding", metavar="NAME", help="Encoding of CSV, such as cp1252."),
-]
+_ASKED = {
+    "columns": [
+        click.option(
+            "-q",
+            "--quasi-identifier",
+            "quasi_identifiers",
+            multiple=True,
+            metavar="COLUMN",
+            help="Column that others could know about a person; it is generalized. Repeatable.",
+        ),
+        click.option(
+            "-s",
+            "--sensitive",
+            multiple=True,
+            metavar="COLUMN",
+            help="Column that nobody should learn about a person; it is kept. Repeatable.",
+        ),
+    ],
+    "identifiers": [
+        click.option(
+            "-i",
+            "--identifier",
+            "identifiers",
+            multiple=True,
+            metavar="COLUMN",
+            help="Column that names a person; it is dropped. Repeatable.",
+        ),
+    ],
+    "models": [
+        click.option("-k", type=int, help="Least number of records that look alike."),
+        click.option(
+            "-l",
+            type=int,
+            help="Least number of values that a class shows of every sensitive column.",
+        ),
+        click.option(
+            "-t",
+            type=float,
+            help="Largest distance of a class to the table, by the values of every sensitive "
+            "column: 0 to 1.",
+        ),
+    ],
+    "algorithm": [
+        click.option(
+            "--ties",
+            type=click.Choice(["left", "either", "divide"]),
+            help="Where records equal to the median of a cut go.  [default: either]",
+        ),
+        click.option(
+            "--span-ties",
+            type=click.Choice(["domain", "region"]),
+            help="Where distinct values are counted if spans are equal.  [default: domain]",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(["interval", "bounds", "set", "midpoint"]),
+            help="How generalized values are written.  [default: interval]",
+        ),
+        click.option(
+            "--order",
+            type=click.Choice(["shuffle", "keep"]),
+            help="Order of the released rows.  [default: shuffle]",
+        ),
+        click.option(
+            "--seed", type=int, help="Seed of the order and of divided ties.  [default: 0]"
+        ),
+        click.option(
+            "--default-role",
+            type=click.Choice(["error", "insensitive", "identifier"]),
+            help="Role of columns that are not named: refuse, keep or drop them.  [default: error]",
+        ),
+    ],
+    "input": [
+        click.option("--input", metavar="PATH", help="Data: a file, a directory, a glob or a URL."),
+        click.option(
+            "--input-format", type=FORMATS, help="Format of the data, if not by its ending."
+        ),
+        click.option(
+            "--delimiter", metavar="CHAR", help="Delimiter of CSV; 'tab' for a tabulator."
+        ),
+        click.option("--encoding", metavar="NAME", help="Encoding of CSV, such as cp1252."),
+    ],
+    "output": [
+        click.option("--output", metavar="PATH", help="Directory that the release is written to."),
+        click.option(
+            "--output-format", type=FORMATS, help="Format of the release.  [default: parquet]"
+        ),
+    ],
+}
 
 _MACHINES = [
     click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler."),
@@ -85,8 +113,16 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 
 
 def asked(command: F) -> F:
-    """Add what is asked for: a policy file, options, or both."""
-    return _with(_ASKED, command)
+    """Add what is asked of a release: a policy file, options, or both."""
+    policy = click.argument("policy", required=False, metavar="[POLICY]")
+    parts = ("input", "output", "columns", "identifiers", "models", "algorithm")
+    return _with([policy, *(option for part in parts for option in _ASKED[part])], command)
+
+
+def asked_of_a_table(command: F) -> F:
+    """Add what can be asked of a table that is only looked at."""
+    parts = ("input", "columns", "models")
+    return _with([option for part in parts for option in _ASKED[part]], command)
 
 
 def machines(command: F) -> F:

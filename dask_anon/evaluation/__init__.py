@@ -21,6 +21,7 @@ from dask_anon.evaluation._findings import (
 )
 from dask_anon.evaluation._frames import judge_classes
 from dask_anon.evaluation._rows import Judged, Requirement, min_size_of, shown
+from dask_anon.evaluation._together import together, with_loss
 
 __all__ = [
     "Check",
@@ -40,4 +41,6 @@ __all__ = [
     "min_size_of",
     "pairs_of",
     "shown",
+    "together",
+    "with_loss",
 ]

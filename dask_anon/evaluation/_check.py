@@ -12,6 +12,7 @@ from dask_anon.classes import ClassTable, equivalence_classes
 from dask_anon.errors import AnonError, counted
 from dask_anon.evaluation._frames import judge_classes
 from dask_anon.evaluation._rows import Judged, Requirement
+from dask_anon.evaluation._together import together
 from dask_anon.metrics.diversity import violating_classes
 from dask_anon.models import columns_of
 
@@ -121,11 +122,8 @@ def check(
     columns = columns_of(policy)
     lazy = not isinstance(data, pd.DataFrame)
     classes = equivalence_classes(data, policy, sensitive=columns, labels=not lazy)
-    judged: Judged = judge_classes(classes, policy)
+    judged: Judged = together({"judged": judge_classes(classes, policy)})["judged"]
     if lazy:
-        import dask
-
-        (judged,) = dask.compute(judged)
         classes = equivalence_classes(data, policy, sensitive=columns)
     found = judged.found
     return Check(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dask_anon import metrics
@@ -16,6 +17,7 @@ from dask_anon.classes import ClassCounts, equivalence_classes
 from dask_anon.errors import VerificationError
 from dask_anon.evaluation._frames import judge_classes
 from dask_anon.evaluation._rows import Judged, Requirement, shown
+from dask_anon.evaluation._together import with_loss
 from dask_anon.models import columns_of
 
 if TYPE_CHECKING:
@@ -119,36 +121,44 @@ def evaluate(original: Any, released: Any, policy: Policy) -> Evaluation:
     Parameters
     ----------
     original, released : pandas or Dask DataFrame
-        Before and after; a Dask frame is computed down to what its classes show. Of the original
-        only the number of records is used, for those that were suppressed.
+        Before and after; Dask frames are computed down to what their classes show.
     policy : Policy
         What is asked.
 
     Returns
     -------
     Evaluation
-        One row a limit of the privacy models and of ``require``. Without the global certainty
-        penalty, which takes the domains of the original; a run from files measures it.
+        One row a limit of the privacy models and of ``require``. Where released cells cannot be
+        read back, and no requirement asks for it, the information loss is not measured.
 
     Raises
     ------
     DataError, PolicyError
         A column is missing, or cannot be what a model needs.
+
+    Notes
+    -----
+    O(records): both tables are read once for their classes and their number of records, and once
+    for what the released cells cover of the original's domains.
     """
+    from dask_anon.metrics.loss import normalized_certainty_penalty
+
     classes = equivalence_classes(released, policy, sensitive=columns_of(policy), labels=False)
-    judged, n_original = judge_classes(classes, policy), _n_records(original)
-    if not isinstance(judged, Judged) or not isinstance(n_original, int):
-        import dask
-
-        judged, n_original = dask.compute(judged, n_original)
-    n_suppressed = max(0, int(n_original) - judged.found.counts.n_records)
-    return Evaluation.of(judged, n_suppressed=n_suppressed)
-
-
-def _n_records(table: Any) -> Any:
-    n_records = table.shape[0]
-    # Of one kind with what else is computed.
-    return n_records if isinstance(n_records, int) else n_records.to_delayed()
+    asked = {"judged": judge_classes(classes, policy), "n_original": original.shape[0]}
+    found, certainty, error = with_loss(
+        asked,
+        partial(
+            normalized_certainty_penalty,
+            released,
+            original,
+            quasi_identifiers=policy.quasi_identifiers,
+        ),
+    )
+    if error is not None and policy.require.global_certainty_penalty is not None:
+        raise error
+    judged: Judged = found["judged"]
+    n_suppressed = max(0, int(found["n_original"]) - judged.found.counts.n_records)
+    return Evaluation.of(judged, certainty, n_suppressed=n_suppressed)
 
 
 def _required(policy: Policy, figures: Mapping[str, float]) -> list[Requirement]:

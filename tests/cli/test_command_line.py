@@ -68,9 +68,9 @@ def test_run_prints_the_release_on_stdout(engine, call):
 
 def test_every_option_reaches_the_policy(engine, call):
     words = (
-        "run --input in --output out -q a --quasi-identifier b -s c -i d -k 3 --ties left "
-        "--span-ties region --format bounds --order keep --seed 9 --default-role identifier "
-        "--input-format csv --output-format csv --delimiter tab --encoding cp1252 --overwrite"
+        "run --input in --output out -q a --quasi-identifier b -s c -i d -k 3 -l 2 -t 0.5 "
+        "--ties left --span-ties region --format bounds --order keep --seed 9 "
+        "--default-role identifier --input-format csv --output-format csv --delimiter tab --encoding cp1252 --overwrite"
     )
     assert call(*words.split())[0] == 0
     (policy, options), *_ = engine.calls
@@ -81,6 +81,11 @@ def test_every_option_reaches_the_policy(engine, call):
         "d": "identifier",
     }
     assert (policy.k, policy.algorithm.ties, policy.algorithm.span_ties) == (3, "left", "region")
+    assert [str(model) for model in policy.privacy] == [
+        "k-anonymity with k=3",
+        "distinct-l-diversity of 'c' with l=2",
+        "t-closeness of 'c' with t=0.5",
+    ]
     assert (policy.recoding.format, policy.order, policy.seed) == ("bounds", "keep", 9)
     assert (policy.default_role, policy.output.format) == ("identifier", "csv")
     assert (policy.input.format, policy.input.delimiter, policy.input.encoding) == (
@@ -168,6 +173,11 @@ def test_a_policy_in_order_but_without_files_is_refused(call):
         (["--ties", "sideways"], "'left', 'either', 'divide'"),
         (["-k", "1"], "-k: must be a whole number of at least 2, found 1."),
         (["-k", "five"], "-k"),
+        (["-l", "2"], "-l: needs a sensitive column. Name one with --sensitive."),
+        (["-t", "0.2"], "-t: needs a sensitive column. Name one with --sensitive."),
+        (["-s", "job", "-l", "1"], "-l: must be a whole number of at least 2, found 1."),
+        (["-s", "job", "-t", "1.5"], "-t: must be a number at least 0 and at most 1, found 1.5."),
+        (["-t", "far"], "-t"),
         (["-s", "age"], "column 'age' has two roles"),
     ],
 )
@@ -199,7 +209,7 @@ def test_workers_make_a_cluster_for_the_command(engine, call):
     assert engine_calls == [[(1, 512 * 2**20)]]
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "verify", "demo"])
+@pytest.mark.parametrize("command", ["run", "plan", "measure", "verify", "demo"])
 def test_every_command_has_an_example(call, command):
     code, out, _ = call(command, "--help")
     assert code == 0

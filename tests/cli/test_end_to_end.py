@@ -226,3 +226,96 @@ def test_processes_of_its_own_give_the_same_release(here):
     small = command(*words.split())
     assert small.returncode == 2
     assert "--memory-limit" in small.stderr.splitlines()[-1]
+
+
+# -- measure --------------------------------------------------------------------------------------
+
+MEASURED = ["-q", "age", "-q", "zip", "-s", "diagnosis"]
+
+
+def lines_of(result) -> dict[str, list[str]]:
+    """The printed table by the names of its rows."""
+    return {line.split("  ")[0]: line.split() for line in result.stdout.splitlines()}
+
+
+def test_measure_shows_a_table_that_is_not_ours(here):
+    result = call("measure", "--input", "people.parquet", *MEASURED, "-k", "1000", "-l", "2")
+    assert result.exit_code == 1
+    rows = lines_of(result)
+    assert rows["n_records"][1] == "12"
+    assert rows["smallest_class"][1] == "1"
+    assert rows["distinct_l_diversity of 'diagnosis'"][3] == "1"
+    assert rows["k-anonymity"][-2:] == ["1", "NO"]
+    assert all(STAGE.fullmatch(line) for line in result.stderr.splitlines())
+
+
+def test_measure_compares_before_and_after(here):
+    assert call("run", "policy.yaml").exit_code == 0
+    result = call("measure", "people.csv", "policy.yaml", "--released", "release")
+    assert result.exit_code == 0, result.stderr
+    rows = lines_of(result)
+    assert rows["measure"] == ["measure", "before", "after"]
+    assert rows["smallest_class"][1:3] == ["1", "3"]
+    assert rows["k-anonymity"] == ["k-anonymity", "k", ">=", "3", "3", "yes"]
+    assert "global_certainty_penalty" in rows
+    same = call("measure", "policy.yaml", "--released", "release")
+    assert same.stdout == result.stdout
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_release_brings_the_policy_that_it_is_measured_by(here, format):
+    run = ["run", "policy.yaml", "--output-format", format, "-l", "2"]
+    assert call(*run).exit_code == 0
+    alone = call("measure", "release")
+    assert alone.exit_code == 0, alone.stderr
+    rows = lines_of(alone)
+    assert rows["measure"] == ["measure", "found"]
+    assert rows["distinct-l-diversity of 'diagnosis'"][-1] == "yes"
+    both = call("measure", "people.csv", "--released", "release", "--json")
+    assert both.exit_code == 0, both.stderr
+    told = json.loads(both.stdout)
+    assert [row["name"] for row in told["requirements"]] == [
+        "k-anonymity",
+        "distinct-l-diversity of 'diagnosis'",
+    ]
+    assert call("measure", "release", "-k", "50").exit_code == 1
+
+
+def test_measure_says_what_it_needs(here):
+    for words, code, sentence in [
+        (["measure"], 2, "--quasi-identifier"),
+        (["measure", *MEASURED, "-k", "2"], 2, "there is no table to measure. Give DATA"),
+        (["measure", "people.csv", *MEASURED], 2, "-k: is missing."),
+        (["measure", "people.csv", "--input", "x", *MEASURED, "-k", "2"], 2, "are the same."),
+        (["measure", "nothing.csv", *MEASURED, "-k", "2"], 2, "no file or directory"),
+        (["measure", "people.csv", "-q", "agee", "-k", "2"], 2, "Did you mean 'age'?"),
+    ]:
+        result = call(*words)
+        assert result.exit_code == code, result.stderr
+        assert result.stdout == ""
+        assert sentence in result.stderr
+
+
+def test_a_manifest_that_leads_to_a_file_is_not_followed(here):
+    assert call("run", "policy.yaml").exit_code == 0
+    path = here / "release" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    section = manifest["policy"]["columns"]["diagnosis"]
+    section["hierarchy"] = {"kind": "taxonomy", "file": "/etc/hostname"}
+    path.write_text(json.dumps(manifest))
+    result = call("measure", "release")
+    assert result.exit_code == 1
+    assert "names a file for column 'diagnosis'; a manifest never does." in result.stderr
+
+
+def test_models_of_options_are_kept_and_verified(here):
+    files = ["--input", "people.parquet", "--output", "out"]
+    words = ["run", *files, "-i", "name", "-k", "3", "-l", "2", "-t", "0.6"]
+    result = call(*words, *MEASURED)
+    assert result.exit_code == 0, result.stderr
+    rows = lines_of(result)
+    assert rows["distinct-l-diversity of 'diagnosis'"][-1] == "yes"
+    assert rows["t-closeness of 'diagnosis' (equal)"][-1] == "yes"
+    checked = call("verify", "out")
+    assert checked.exit_code == 0
+    assert "  distinct-l-diversity of 'diagnosis' l >= 2: found 2, holds." in checked.stdout
