@@ -15,9 +15,6 @@ from dask_anon.errors import AnonError
 from dask_anon.metrics._sizes import count, ratio, sizes_of, total
 from dask_anon.metrics._steps import Steps
 
-# Where it is now: the penalties of released cells are information loss.
-from dask_anon.metrics.loss import global_certainty_penalty as global_certainty_penalty
-
 
 def n_classes(classes: ClassTable) -> Any:
     """Equivalence classes of a release.
