@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import dask_anon as anon
 from dask_anon.cli import main
+from dask_anon.evaluation import check
 
 # Distinctive: whatever is printed or written outside data/ is searched for these.
 NAMES = ["Qwyzzle", "Vrakten", "Plimsko", "Ghubbar", "Zanthop", "Wexford"]
@@ -192,6 +193,148 @@ def test_one_row_cannot_hide(call):
 @pytest.mark.parametrize("k", [1, 0, -5])
 def test_k_below_two(call, k):
     assert call.run(*FLAGS, k=k) == f"-k: must be a whole number of at least 2, found {k}."
+
+
+# ------------------------------------------------------------------ privacy models
+
+
+def with_models(call, *models: dict, source: str = "in.csv", **columns) -> str:
+    """What is said of a policy with these models and changes of roles; a run and a plan agree."""
+    roles = {"name": "identifier", "age": "quasi-identifier", "town": "quasi-identifier"}
+    policy = {
+        "columns": roles | {"diagnosis": "sensitive"} | columns,
+        "privacy": [{"model": "k-anonymity", "k": 2}, *models],
+        "input": {"path": str(call.folder / source)},
+        "output": {"path": str(call.folder / "out")},
+    }
+    path = call.folder / "policy.yaml"
+    path.write_text(json.dumps(policy))
+    return call.refused("run", str(path))
+
+
+DIVERSE = {"model": "distinct-l-diversity", "column": "diagnosis", "l": 2}
+CLOSE = {"model": "t-closeness", "column": "diagnosis", "t": 0.2}
+
+
+def test_a_sensitive_column_that_is_a_quasi_identifier(call):
+    assert with_models(call, DIVERSE | {"column": "age"}) == (
+        "privacy[1].column: column 'age' is a quasi-identifier: what others know is no secret to "
+        "protect. Name a sensitive column."
+    )
+    with pytest.raises(anon.PolicyError, match="is a quasi-identifier"):
+        check(pd.DataFrame(TABLE), [DIVERSE | {"column": "age"}], ["age"])
+
+
+@pytest.mark.parametrize(
+    "column, sentence",
+    [
+        (
+            "name",
+            "column 'name' is an identifier. Give it the role sensitive, or name a column that",
+        ),
+        ("diagnosi", "column 'diagnosi' has no role. Did you mean 'diagnosis'?"),
+    ],
+)
+def test_a_model_on_a_column_without_such_a_role(call, column, sentence):
+    told = with_models(call, DIVERSE | {"column": column})
+    assert told.startswith(f"privacy[1].column: {sentence}")
+
+
+def test_l_larger_than_the_distinct_values(call):
+    for told in (with_models(call, DIVERSE), call.run(*FLAGS, "-l", "2")):
+        assert told.startswith("privacy[1].l: column 'diagnosis' has only 1 distinct value")
+        assert "l=2 cannot hold" in told
+
+
+@pytest.mark.parametrize("t", [-0.1, 1.5, "far"])
+def test_t_outside_0_to_1(call, t):
+    told = with_models(call, CLOSE | {"t": t})
+    assert told.startswith("privacy[1].t: must be a number at least 0 and at most 1, found ")
+    if t != "far":
+        assert call.run(*FLAGS, "-t", str(t)) == (
+            f"-t: must be a number at least 0 and at most 1, found {t:g}."
+        )
+
+
+def test_a_hierarchical_distance_without_a_hierarchy(call):
+    assert with_models(call, CLOSE | {"distance": "hierarchical"}) == (
+        "privacy[1].distance: column 'diagnosis' has no hierarchy to measure distances in. Give it "
+        "one (hierarchy: {kind: taxonomy, file: …}), or choose another distance."
+    )
+    (call.folder / "tree.csv").write_text("Plimsko;*\n")
+    tree = {"role": "sensitive", "hierarchy": {"kind": "taxonomy", "file": "tree.csv"}}
+    told = with_models(call, CLOSE | {"distance": "hierarchical"}, diagnosis=tree)
+    assert "diagnosis" in told
+    assert "taxonomy" in told
+
+
+def test_a_distance_on_a_line_of_texts(call):
+    told = with_models(call, CLOSE | {"distance": "ordered"})
+    assert told == (
+        "privacy[1]: column 'diagnosis' is text, and 1 of its 1 distinct values are no numbers. "
+        "Convert it to numbers, or choose `distance: equal`."
+    )
+
+
+def test_ordered_categories_that_csv_could_not_show(call):
+    grade = pd.Categorical(["low", "high", "low"] * 2, ["low", "high"], ordered=True)
+    table = pa.table({**TABLE, "diagnosis": pa.array(grade)})
+    pq.write_table(table, call.folder / "in.parquet")
+    policy = {
+        "columns": {"age": "quasi-identifier", "diagnosis": "sensitive"},
+        "default_role": "identifier",
+        "privacy": [{"model": "k-anonymity", "k": 2}, CLOSE],
+        "input": {"path": str(call.folder / "in.parquet")},
+        "output": {"path": str(call.folder / "out"), "format": "csv"},
+    }
+    (call.folder / "policy.yaml").write_text(json.dumps(policy))
+    assert call.refused("run", str(call.folder / "policy.yaml")) == (
+        "t-closeness of 'diagnosis' with t=0.2: the categories of 'diagnosis' had an order, which "
+        "CSV does not keep, so it cannot be measured again. Write Parquet (output format: "
+        "parquet), or ask for `distance: equal`."
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "measure"])
+def test_missing_sensitive_values_where_the_policy_forbids_them(call, command):
+    (call.folder / "in.csv").write_text(CSV + "Qwyzzle,918273,Jorvikk,\n")
+    policy = {
+        "columns": {"age": "quasi-identifier", "diagnosis": "sensitive"},
+        "default_role": "identifier",
+        "privacy": [{"model": "k-anonymity", "k": 2}, CLOSE],
+        "sensitive_nulls": "error",
+        "input": {"path": str(call.folder / "in.csv")},
+        "output": {"path": str(call.folder / "out")},
+    }
+    (call.folder / "policy.yaml").write_text(json.dumps(policy))
+    assert call.refused(command, str(call.folder / "policy.yaml")).startswith(
+        "sensitive_nulls: column 'diagnosis' has 1 missing value. Fill them, or choose ignore"
+    )
+
+
+def test_labels_that_cannot_be_read_are_counted(call):
+    frame = pd.DataFrame(TABLE)
+    released = frame.assign(age=["918273-918275"] * 3 + ["918276-918278"] * 3)
+    released.to_parquet(call.folder / "released.parquet")
+    asked = {
+        "columns": {"age": "quasi-identifier", "diagnosis": "sensitive"},
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+        "require": {"global_certainty_penalty": {"max": 0.5}},
+    }
+    with pytest.raises(anon.DataError, match=r"'age'.* 6 ") as caught:
+        anon.evaluate(frame, released, anon.Policy(**asked))
+    assert not [secret for secret in SECRETS if secret in str(caught.value)]
+    # The command line says it below the figures that do not need them.
+    (call.folder / "policy.yaml").write_text(
+        json.dumps(asked | {"input": {"path": str(call.folder / "in.parquet")}})
+    )
+    path = str(call.folder / "released.parquet")
+    words = ["measure", str(call.folder / "policy.yaml"), "--released", path]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 1
+    assert "global_certainty_penalty  <= 0.5  not measured  NO" in result.stdout
+    assert "The information loss was not measured: " in result.stdout
+    assert not [secret for secret in SECRETS if secret in result.stdout + result.stderr]
 
 
 # ------------------------------------------------------------------ values

@@ -70,7 +70,8 @@ def test_every_option_reaches_the_policy(engine, call):
     words = (
         "run --input in --output out -q a --quasi-identifier b -s c -i d -k 3 -l 2 -t 0.5 "
         "--ties left --span-ties region --format bounds --order keep --seed 9 "
-        "--default-role identifier --input-format csv --output-format csv --delimiter tab --encoding cp1252 --overwrite"
+        "--default-role identifier --input-format csv --output-format csv "
+        "--delimiter tab --encoding cp1252 --overwrite"
     )
     assert call(*words.split())[0] == 0
     (policy, options), *_ = engine.calls
