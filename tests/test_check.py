@@ -197,7 +197,7 @@ def test_a_policy_needs_no_further_quasi_identifiers():
     l=st.integers(2, 3),
     t=st.floats(0, 0.6),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_violating_classes_are_those_that_break_the_definitions(seed, n, npartitions, l, t):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(

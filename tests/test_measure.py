@@ -279,7 +279,7 @@ def test_figures_of_class_sizes_are_those_of_the_metrics(sizes):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 40), st.sampled_from([1, 2, 7]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_pandas_and_dask_give_the_same(seed, n, npartitions):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(

@@ -26,7 +26,7 @@ from dask_anon.evaluation import check
 from dask_anon.policy import Policy
 
 LAW = settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -271,7 +271,7 @@ def test_models_without_sensitive_columns_read_none(tmp_path, monkeypatch):
     st.lists(st.tuples(st.integers(0, 3), *[st.integers(0, 4)] * 3), max_size=60),
     st.integers(1, 20),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_classes_are_those_of_a_dictionary_whatever_the_pieces(rows, piece_rows):
     rng = np.random.default_rng(5)
     hash_of = rng.integers(0, 2**64, (4, 2), dtype=np.uint64)

@@ -225,6 +225,10 @@ def test_ordered_categories_are_measured_in_parquet(tmp_path):
             ),
             "names a file for column 'illness'; a manifest never does.",
         ),
+        (
+            lambda p: p["privacy"].append({"model": "k-map", "k": 10**15, "population": 10}),
+            "k-map asks for k=1000000000000000 in the manifest, more than the population has.",
+        ),
         (lambda p: p.update(sensitive_nulls="nothing"), "sensitive_nulls: 'nothing' is not known."),
     ],
 )
