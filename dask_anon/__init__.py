@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from dask_anon.classes import equivalence_classes
     from dask_anon.engine.fit import anonymize, fit
     from dask_anon.engine.plan import Plan, plan
-    from dask_anon.evaluation import Evaluation, evaluate
+    from dask_anon.evaluation import Check, Evaluation, check, evaluate
     from dask_anon.hierarchy import parse_label
+    from dask_anon.measures import Measures, measure
     from dask_anon.policy import Policy
     from dask_anon.recoding import Recoding
     from dask_anon.release import Release, run
@@ -37,16 +38,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Check": "evaluation",
     "Evaluation": "evaluation",
+    "Measures": "measures",
     "Plan": "engine.plan",
     "Policy": "policy",
     "Recoding": "recoding",
     "Release": "release",
     "Verification": "audit.verify",
     "anonymize": "engine.fit",
+    "check": "evaluation",
     "equivalence_classes": "classes",
     "evaluate": "evaluation",
     "fit": "engine.fit",
+    "measure": "measures",
     "metrics": "",
     "parse_label": "hierarchy",
     "plan": "engine.plan",
@@ -56,8 +61,10 @@ _HOMES = {
 
 __all__ = [
     "AnonError",
+    "Check",
     "DataError",
     "Evaluation",
+    "Measures",
     "OutputError",
     "Plan",
     "PlanError",
@@ -68,9 +75,11 @@ __all__ = [
     "Verification",
     "VerificationError",
     "anonymize",
+    "check",
     "equivalence_classes",
     "evaluate",
     "fit",
+    "measure",
     "metrics",
     "parse_label",
     "plan",

@@ -32,6 +32,7 @@ from click.testing import CliRunner
 import dask_anon as anon
 from dask_anon.cli import main
 from dask_anon.errors import AnonError
+from dask_anon.policy import MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -260,6 +261,20 @@ def test_reference_has_every_section_and_choice_of_a_policy() -> None:
     for part in schema["$defs"].values():
         for key in part.get("properties", {}):
             assert re.search(rf"\b{key}\b", page), key
+
+
+def test_reference_has_every_key_of_every_privacy_model() -> None:
+    page = (ROOT / "docs/reference/policy-file.md").read_text()
+    for word, model in MODELS.items():
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{word}` |")]
+        keys = set(model.model_fields) - {"model"}
+        assert {key for key in keys if any(f"`{key}`" in row for row in rows)} == keys, word
+
+
+def test_reference_has_every_metric() -> None:
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    documented = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert documented == set(anon.metrics.__all__)
 
 
 def test_reference_has_every_error_with_its_exit_code() -> None:
