@@ -9,9 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from dask_anon import Policy, anonymize
-from dask_anon.evaluation import check
-from dask_anon.measures import measure
+import dask_anon as anon
 
 
 def someone_elses_table(n_records: int = 3_000) -> pd.DataFrame:
@@ -32,7 +30,7 @@ def someone_elses_table(n_records: int = 3_000) -> pd.DataFrame:
 
 def main() -> None:
     table = dd.from_pandas(someone_elses_table(), npartitions=4)
-    policy = Policy(
+    policy = anon.Policy(
         columns={
             "age": {"role": "quasi-identifier"},
             "zip": {"role": "quasi-identifier"},
@@ -48,15 +46,15 @@ def main() -> None:
     )
 
     print("Yes or no, and who is the reason:\n")
-    found = check(table, policy)
+    found = anon.check(table, policy)
     print(found)
     worst = found.violating_classes.compute().nsmallest(3, "size")
     print("\nThe smallest of these classes:\n")
     print(worst[["age", "zip", "size"]].to_string(index=False))
 
     print("\nEvery figure, and what it would be if the table were anonymized for this policy:\n")
-    released = anonymize(table, policy)
-    print(measure(table, policy, released=released))
+    released = anon.anonymize(table, policy)
+    print(anon.measure(table, policy, released=released))
 
 
 if __name__ == "__main__":
