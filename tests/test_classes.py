@@ -390,12 +390,21 @@ def test_two_figures_of_one_table_share_its_tasks(tmp_path):
     assert log.read_text() == "xxx"
 
 
-def test_there_are_as_many_buckets_as_partitions_up_to_a_limit(monkeypatch):
+def test_buckets_grow_with_the_partitions_between_limits():
     lazy = dd.from_pandas(TABLE, npartitions=6)
     assert equivalence_classes(lazy, ["age"]).npartitions == 6
-    monkeypatch.setattr("dask_anon.classes._table.MOST_BUCKETS", 4)
-    assert equivalence_classes(lazy, ["age"]).npartitions == 4
     assert equivalence_classes(lazy, ["age"], split_out=5).npartitions == 5
+    wide = dd.from_map(lambda i: TABLE, range(40), meta=TABLE)
+    assert equivalence_classes(wide, ["age"]).npartitions == 20
+    assert equivalence_classes(wide, ["age"], labels=False).npartitions == 10
+
+
+def test_a_graph_of_many_partitions_is_made_at_once():
+    wide = dd.from_map(lambda i: TABLE, range(400), meta=TABLE)
+    classes = equivalence_classes(wide, ["age"], sensitive=["s"], labels=False)
+    # A task a partition, a task a bucket, and a piece for each pair of them.
+    assert classes.npartitions == 100
+    assert len(classes.__dask_graph__()) < 1.02 * (400 * 100 + 2 * 100 + 2 * 400)
 
 
 def test_pieces_say_how_much_memory_they_hold():

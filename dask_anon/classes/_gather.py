@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from pandas.api.types import union_categoricals
 
 from dask_anon.classes._arrow import inner_type
 from dask_anon.classes._grouping import Integers, counts_by_class, number_equal
@@ -50,25 +51,32 @@ def class_table(pieces: Sequence[Piece], layout: Layout) -> pd.DataFrame:
         values = [piece.values[i] for piece in pieces]
         classes = [numbers[start + one.classes] for start, one in zip(starts, values, strict=False)]
         lists.append(_lists_of(values, np.concatenate(classes), n_classes, type_, column))
-    labels = (
-        _labels_of(pieces).iloc[first] if layout.labels else pd.DataFrame(index=range(n_classes))
-    )
-    return _with_counts(labels.reset_index(drop=True), sizes, weights, lists, layout)
+    return _with_counts(_labels_of(pieces, first, layout), sizes, weights, lists, layout)
 
 
 def _joined(pieces: Sequence[Piece], name: str) -> Any:
     return np.concatenate([getattr(piece, name) for piece in pieces])
 
 
-def _labels_of(pieces: Sequence[Piece]) -> Any:
-    frames = [piece.labels for piece in pieces if piece.labels is not None]
+def _labels_of(pieces: Sequence[Piece], first: Integers, layout: Layout) -> pd.DataFrame:
+    """The quasi-identifiers of each class, where they are kept."""
+    if not layout.labels:
+        return pd.DataFrame(index=pd.RangeIndex(len(first)))
     # Empty partitions may have lost the types of their columns.
-    frames = [frame for frame in frames if len(frame)] or frames[:1]
-    if len(frames) == 1:
-        return frames[0]
-    from dask.dataframe.dispatch import concat  # unites categories
+    full = [piece.labels for piece in pieces if len(piece.sizes)] or [pieces[0].labels]
+    columns = [_together(arrays).take(first) for arrays in zip(*full, strict=True)]
+    # By their own types: pandas would make text of objects.
+    series = [pd.Series(column, dtype=column.dtype) for column in columns]
+    return pd.DataFrame(dict(zip(layout.columns, series, strict=True)))
 
-    return concat(frames, ignore_index=True)
+
+def _together(arrays: Sequence[Any]) -> Any:
+    """Arrays of one column laid end to end; categories are united."""
+    if len(arrays) == 1:
+        return arrays[0]
+    if all(isinstance(array.dtype, pd.CategoricalDtype) for array in arrays):
+        return union_categoricals(list(arrays))
+    return pd.concat([pd.Series(array, copy=False) for array in arrays]).array
 
 
 def _with_counts(

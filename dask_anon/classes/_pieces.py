@@ -68,10 +68,10 @@ class Sized:
 
 
 def _bytes_of(value: Any) -> int:
-    if isinstance(value, pd.DataFrame):
-        return int(value.memory_usage(deep=False).sum())
     if isinstance(value, tuple):
-        return sum(one.__sizeof__() for one in value)
+        return sum(_bytes_of(one) for one in value)
+    if isinstance(value, Sized):
+        return value.__sizeof__()
     return int(getattr(value, "nbytes", 0))
 
 
@@ -107,8 +107,9 @@ class Piece(Sized):
         Records.
     weights : float64 array, (class,), optional
         Sum of their weights.
-    labels : DataFrame, optional
-        The quasi-identifiers of one record of each class.
+    labels : tuple of arrays
+        The quasi-identifiers of one record of each class, if they are kept. No frame: a hundred
+        small ones take as long to send as a large one to make.
     values : tuple of Values
         One a sensitive column.
     """
@@ -116,7 +117,7 @@ class Piece(Sized):
     hashes: Words
     sizes: Integers
     weights: Floats | None
-    labels: pd.DataFrame | None
+    labels: tuple[Any, ...]
     values: tuple[Values, ...]
 
 
@@ -136,13 +137,14 @@ def pieces_of(frame: pd.DataFrame, layout: Layout, n_buckets: int) -> list[Piece
         _count_values(frame[column], type_, numbers)
         for column, type_ in zip(layout.sensitive, layout.value_types, strict=True)
     ]
+    shown = [_array_of(frame[column]) for column in layout.columns] if layout.labels else []
     cuts = [slice(start, stop) for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
     return [
         Piece(
             hashes=hashes[first[cut]],
             sizes=sizes[cut],
             weights=None if weights is None else weights[cut],
-            labels=frame[list(layout.columns)].iloc[first[cut]] if layout.labels else None,
+            labels=tuple(array.take(first[cut]) for array in shown),
             values=tuple(
                 _values_between(one, cut.start, cut.stop, type_)
                 for one, type_ in zip(values, layout.value_types, strict=True)
@@ -166,6 +168,11 @@ def _hashes_of(frame: pd.DataFrame, layout: Layout) -> Words:
         hashes[at : at + len(batch)] = hash_rows(batch.columns, len(batch), layout.keys)
         at += len(batch)
     return hashes
+
+
+def _array_of(column: pd.Series) -> Any:
+    """What a column holds, in the form that travels lightest."""
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
 
 
 def _inverse(order: Integers) -> Integers:

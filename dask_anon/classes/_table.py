@@ -25,10 +25,23 @@ if TYPE_CHECKING:
 # One row an equivalence class: its released values, `size`, and what was counted. pandas or Dask.
 ClassTable: TypeAlias = Any
 
-# As many buckets as partitions: a bucket holds no more classes than a partition has records, on
-# average, so it fits where a partition fits. Not more than this, because every partition makes a
-# piece for every bucket, and a million pieces would keep the scheduler busier than the workers.
-MOST_BUCKETS = 128
+# A bucket holds, on average, no more classes than a few partitions have records. A class is two
+# words of hash and a count, so four partitions' fit where a partition fits with all its columns;
+# with its labels, those of two. But all workers should have a bucket. And every partition makes a
+# piece for every bucket: a million pieces would keep the scheduler busier than the workers.
+FEW_BUCKETS, MOST_BUCKETS = 8, 128
+
+
+def n_buckets_for(n_partitions: int, labels: bool) -> int:
+    """Partitions of the class table of a table of so many partitions.
+
+    Examples
+    --------
+    >>> [n_buckets_for(n, labels=False) for n in (1, 8, 10, 100, 1000)]
+    [1, 8, 8, 25, 128]
+    """
+    share = -(-n_partitions // (2 if labels else 4))
+    return min(n_partitions, MOST_BUCKETS, max(FEW_BUCKETS, share))
 
 
 def equivalence_classes(
@@ -61,8 +74,8 @@ def equivalence_classes(
         Whether the quasi-identifiers are in the result. Without them it is faster and smaller; the
         measures do not need them.
     split_out : int, optional
-        Partitions of the result for a Dask frame; by default those of `released`, at most 128.
-        Classes are spread evenly among them.
+        Partitions of the result for a Dask frame, among which the classes are spread evenly; by
+        default a half or a quarter of those of `released` (with and without labels), 8 to 128.
 
     Returns
     -------
@@ -164,7 +177,7 @@ def _of_dask(
     used = list(dict.fromkeys([*columns, *sensitive, *([] if weight is None else [weight])]))
     released = released[used]
     layout = _layout(released._meta, columns, sensitive, weight, labels)
-    n_buckets = split_out or min(released.npartitions, MOST_BUCKETS)
+    n_buckets = split_out or n_buckets_for(released.npartitions, labels)
     graph, keys = table_graph(released, layout, n_buckets)
     return dd.from_graph(
         graph, empty_table(released._meta, layout), (None,) * (n_buckets + 1), keys, "classes"

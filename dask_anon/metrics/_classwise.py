@@ -22,9 +22,8 @@ from dask_anon.classes import ClassTable
 from dask_anon.errors import AnonError
 from dask_anon.hierarchy import ValueCounts
 from dask_anon.kernels.measures import Facts, Track, facts_of, values_of
-from dask_anon.metrics._lazy import lazy_scalars
+from dask_anon.metrics._lazy import Tasks
 from dask_anon.metrics._sizes import class_table
-from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._values import (
     SensitiveNulls,
     Sparse,
@@ -132,17 +131,13 @@ def figures(
     """Several figures of one sensitive column, in two passes over the class table."""
     classes = class_table(classes, quasi_identifiers, sensitive=[column])
     require_values(classes, column)
-    steps = Steps(classes)
-    parts = steps.parts(classes, ["size", column])
-    counts = steps.merged(merge_counts, [steps(count_lists, part, column) for part in parts])
+    tasks = Tasks(classes, ["size", column])
+    counts = tasks.merged(merge_counts, [tasks(count_lists, part, column) for part in tasks.parts])
     rows = None if hierarchy is None else _rows(hierarchy)
-    known = steps(_know, counts, sensitive_nulls, dict(wanted), rows)
-    found = [steps(_measure, part, column, known, dict(wanted)) for part in parts]
-    merged = steps.merged(partial(_merge, dict(wanted)), found)
-    finished = steps(_finish, merged, known, dict(wanted))
-    if not steps.lazy:
-        return dict(finished)
-    return lazy_scalars(finished, {name: type(figure.nothing) for name, figure in wanted.items()})
+    known = tasks(_know, counts, sensitive_nulls, dict(wanted), rows)
+    found = [tasks(_measure, part, column, known, dict(wanted)) for part in tasks.parts]
+    record = tasks(_finish, tasks.merged(partial(_merge, dict(wanted)), found), known, dict(wanted))
+    return tasks.numbers(record, {name: type(one.nothing) for name, one in wanted.items()})
 
 
 def figure_of(

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from dask_anon.classes import ClassTable
 from dask_anon.kernels.measures import holds, values_of
+from dask_anon.metrics._lazy import Tasks
 from dask_anon.metrics._sizes import class_table
-from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._values import (
     SensitiveNulls,
     Whole,
@@ -86,21 +86,17 @@ def violating_classes(
     classes = class_table(classes, quasi_identifiers, sensitive=columns, labels=True)
     for column in columns:
         require_values(classes, column)
-    steps = Steps(classes)
-    parts = steps.parts(classes, list(classes.columns))
+    tasks = Tasks(classes, list(classes.columns))
+    parts = tasks.parts
     counts = {
-        column: steps.merged(merge_counts, [steps(count_lists, part, column) for part in parts])
+        column: tasks.merged(merge_counts, [tasks(count_lists, part, column) for part in parts])
         for column in columns
     }
-    n_records = steps.merged(sum, [steps(_n_records, part) for part in parts])
-    models = steps(_models_of, policy, counts, n_records)
-    found = [steps(_violating, part, policy, models, n_records) for part in parts]
-    if not steps.lazy:
-        return found[0]
-    import dask.dataframe as dd
-
-    meta = classes._meta.assign(**{VIOLATES: _words([])})
-    return dd.from_delayed(found, meta=meta, verify_meta=False)
+    n_records = tasks.merged(sum, [tasks(_n_records, part) for part in parts])
+    models = tasks(_models_of, policy, counts, n_records)
+    found = [tasks(_violating, part, policy, models, n_records) for part in parts]
+    meta = classes._meta if tasks.lazy else classes[:0]
+    return tasks.frame(found, meta.assign(**{VIOLATES: _words([])}))
 
 
 def _n_records(part: pd.DataFrame) -> int:

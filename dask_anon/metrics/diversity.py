@@ -50,9 +50,8 @@ from dask_anon.metrics._l_diversity import (
     recursive_cl_diversity,
     smallest_c,
 )
-from dask_anon.metrics._lazy import lazy_scalar
+from dask_anon.metrics._lazy import Tasks
 from dask_anon.metrics._sizes import class_table
-from dask_anon.metrics._steps import Steps
 from dask_anon.metrics._values import SensitiveNulls
 from dask_anon.metrics._violations import violating_classes
 
@@ -181,9 +180,9 @@ def k_map(
             f"the class table has no column '{weight}'. Make it with "
             "equivalence_classes(released, policy, weight=...), or name the quasi_identifiers."
         )
-    steps = Steps(classes)
-    parts = [steps(_least_weight, part, weight) for part in steps.parts(classes, [weight])]
-    return lazy_scalar(steps(_or_nothing, steps.merged(_least, parts)), float)
+    tasks = Tasks(classes, [weight])
+    least = tasks.merged(_least, [tasks(_least_weight, part, weight) for part in tasks.parts])
+    return tasks.numbers(tasks(_k_map, least), {"k_map": float})["k_map"]
 
 
 def _least_weight(part: pd.DataFrame, weight: str) -> float | None:
@@ -194,5 +193,5 @@ def _least(parts: Sequence[float | None]) -> float | None:
     return min((part for part in parts if part is not None), default=None)
 
 
-def _or_nothing(value: float | None) -> float:
-    return 0.0 if value is None else value
+def _k_map(least: float | None) -> dict[str, float]:
+    return {"k_map": 0.0 if least is None else least}
