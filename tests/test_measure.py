@@ -199,6 +199,15 @@ def test_the_figures_and_the_requirements_agree():
     assert judged["alpha-k-anonymity of 's'"] == found["alpha_k_anonymity of 's'"].before
 
 
+def test_missing_values_are_an_error_where_a_model_forbids_them():
+    gaps = SIX.assign(s=["x", None, "y", "z", "x", "y"])
+    diverse = {"model": "distinct-l-diversity", "column": "s", "l": 2}
+    with pytest.raises(anon.PolicyError, match="'s' has 1 missing value"):
+        measure(lazily(gaps, 2), policy(diverse, sensitive_nulls="error"))
+    # No model looks at it, so nothing forbids them.
+    assert measure(gaps, policy(sensitive_nulls="error")).holds
+
+
 def test_labels_that_nobody_can_read_tell_no_loss_and_the_rest_all_the_same():
     original = pd.DataFrame({"age": [20, 30, 40, 50], "s": list("xyxy")})
     released = original.assign(age=["20-30", "20-30", "40-50", "40-50"])

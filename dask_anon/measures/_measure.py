@@ -125,7 +125,8 @@ def _diversity(classes: ClassTable, column: str, policy: Policy) -> dict[str, An
         column=column,
         l=_l_of(column, policy),
         hierarchy=policy.taxonomy_of(column) if _in_tree(column, policy) else None,
-        sensitive_nulls=policy.sensitive_nulls,
+        # Where they are an error, the models refuse them; that is one sentence, not a race of two.
+        sensitive_nulls="value" if policy.sensitive_nulls == "value" else "ignore",
     )
 
 
