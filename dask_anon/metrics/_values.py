@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.types as pt
 
-from dask_anon.errors import DataError
+from dask_anon.errors import DataError, counted
 from dask_anon.hierarchy import ValueCounts, count_values, merge_value_counts
 
 Integers = npt.NDArray[np.int64]
@@ -84,12 +84,13 @@ class Whole:
             )
         if sensitive_nulls == "error" and values.n_missing:
             raise DataError(
-                f"column {values.column!r} has {values.n_missing:,} missing values. Fill them, or "
+                f"column {values.column!r} has "
+                f"{counted(values.n_missing, 'missing value', 'missing values')}. Fill them, or "
                 "choose ignore (they add nothing) or value (they are one).",
                 column=values.column,
             )
-        counted = [values.n_missing] if sensitive_nulls == "value" and values.n_missing else []
-        return cls(values, np.append(values.counts, np.array(counted, np.int64)))
+        missing = [values.n_missing] if sensitive_nulls == "value" and values.n_missing else []
+        return cls(values, np.append(values.counts, np.array(missing, np.int64)))
 
     @property
     def n_records(self) -> int:
@@ -133,9 +134,9 @@ def sparse_of(part: pd.DataFrame, column: str, whole: Whole) -> Sparse:
     lengths, values, n = _flat(part[column])
     codes = whole.values.encode(values).astype(np.int64)
     classes = np.repeat(np.arange(len(lengths)), lengths)
-    counted = codes < len(whole.counts)
-    if not counted.all():
-        codes, classes, n = codes[counted], classes[counted], n[counted]
+    kept = codes < len(whole.counts)
+    if not kept.all():
+        codes, classes, n = codes[kept], classes[kept], n[kept]
     begins_class = np.diff(classes) > 0
     if not (begins_class | (np.diff(codes) > 0)).all():
         # Texts in the order of the numbers that they spell.
