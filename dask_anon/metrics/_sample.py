@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dask_anon.errors import AnonError
-from dask_anon.metrics._reading import read_after
+from dask_anon.errors import AnonError, DataError
 from dask_anon.metrics._steps import Steps
 
 if TYPE_CHECKING:
@@ -34,12 +33,18 @@ class Sample:
 
 def sample_of(steps: Steps, frame: Any, columns: Sequence[str], size: int, seed: int) -> Any:
     """Draw at most `size` records without replacement: a `Sample`, or a task that gives one."""
-    parts = steps.parts(frame, columns)
-    lengths = steps(list, [steps(len, part) for part in parts])
+    # Both readings in the same way: Dask joins small files to partitions, and which of them depends
+    # on what is done with them.
+    counted = steps.parts(frame, columns, after=steps(_nothing))
+    lengths = steps(list, [steps(len, part) for part in counted])
     positions = steps(draw, lengths, size, seed)
-    again = read_after(steps, parts, positions, f"sample {size} {seed}")
-    taken = [steps(_take, part, positions, i) for i, part in enumerate(again)]
+    parts = steps.parts(frame, columns, after=positions)
+    taken = [steps(_take, part, lengths, positions, i) for i, part in enumerate(parts)]
     return steps(_together, taken, lengths)
+
+
+def _nothing() -> None:
+    """What a first reading waits for."""
 
 
 def draw(lengths: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
@@ -72,7 +77,15 @@ def at_least(name: str, found: float, least: int) -> None:
         raise AnonError(f"{name} must be at least {least}, found {found}.")
 
 
-def _take(part: pd.DataFrame, positions: list[NDArray[np.int64]], i: int) -> pd.DataFrame:
+def _take(
+    part: pd.DataFrame, lengths: list[int], positions: list[NDArray[np.int64]], i: int
+) -> pd.DataFrame:
+    if len(part) != lengths[i]:
+        raise DataError(
+            f"partition {i} had {lengths[i]:,} records when it was counted and {len(part):,} when "
+            "it was read again. Persist the table, or write it to files first.",
+            partition=i,
+        )
     return part.iloc[positions[i]]
 
 

@@ -23,7 +23,6 @@ from dask_anon.metrics._coverage import Codes, Known, count_compatible, known_of
 from dask_anon.metrics._learning import Boosting, check_learning, held_out, require_sklearn
 from dask_anon.metrics._prediction import features_of, predict
 from dask_anon.metrics._printed import table_of
-from dask_anon.metrics._reading import read_after
 from dask_anon.metrics._risk_value import Risk, wilson_interval
 from dask_anon.metrics._sample import Sample, at_least, quasi_identifiers_of, sample_of
 from dask_anon.metrics._steps import Steps
@@ -132,9 +131,9 @@ def linkage_attack(
     Where records were left out of the release, the right record may not be there; the risk is then
     an upper bound.
 
-    Reads the original three times (extremes, persons, the attack on itself) and the release once,
-    a partition at a time. O(classes x persons / 64) for each column: in a partition of 200,000
-    classes, 2,000 persons take less time than reading it.
+    Reads the original four times (extremes, lengths, persons, the attack on itself) and the release
+    once, a partition at a time. O(classes x persons / 64) for each column: 2,000 persons in a
+    partition of 200,000 classes take less time than reading it.
 
     Examples
     --------
@@ -158,8 +157,8 @@ def linkage_attack(
     shown = columns_shown(released, columns)
     facts = attributes_of(steps, original, columns, hierarchies)
     people = steps(_known, sample_of(steps, original, columns, n_attacks, seed), facts)
-    own = read_after(steps, steps.parts(original, columns), people, "attack")
-    others = read_after(steps, steps.parts(released, shown), people, "attack")
+    own = steps.parts(original, columns, after=people)
+    others = steps.parts(released, shown, after=people)
     before = steps.merged(_added, [steps(_counted, part, people, True) for part in own])
     after = steps.merged(_added, [steps(_counted, part, people, False) for part in others])
     return steps(_judged, people, before, after, confidence)

@@ -28,7 +28,6 @@ from dask_anon.metrics._learning import (
     require_sklearn,
 )
 from dask_anon.metrics._printed import table_of
-from dask_anon.metrics._reading import read_after
 from dask_anon.metrics._sample import Sample, at_least, quasi_identifiers_of, sample_of
 from dask_anon.metrics._steps import Steps
 
@@ -402,8 +401,8 @@ def count_query_error(
     Predicates are written from the values of 10,000 records of the original. A missing value is in
     no range and no list; a cell that may be missing is missing with the weight of one value.
 
-    Reads the original three times (extremes, those records, the answers), the release once, a
-    partition at a time. O(distinct cells x queries) for every set of columns asked for.
+    Reads the original four times (extremes, lengths, those records, the answers), the release
+    once, a partition at a time. O(distinct cells x queries) for every set of columns asked for.
 
     Examples
     --------
@@ -440,8 +439,8 @@ def count_query_error(
         n_queries, n_attributes, always, selectivity, seed,
     )  # fmt: skip
     shown = columns_shown(released, wanted)
-    own = read_after(steps, steps.parts(original, wanted), workload, "queries")
-    others = read_after(steps, steps.parts(released, shown), workload, "queries")
+    own = steps.parts(original, wanted, after=workload)
+    others = steps.parts(released, shown, after=workload)
     before = steps.merged(_queries.merged, [steps(_true, workload, part) for part in own])
     after = steps.merged(_queries.merged, [steps(_estimated, workload, part) for part in others])
     return steps(_error, before, after, sanity_bound)

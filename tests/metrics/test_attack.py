@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 import dask_anon as anon
 from dask_anon.errors import AnonError, DataError
 from dask_anon.hierarchy import parse_label
-from dask_anon.metrics._reading import read_after
 from dask_anon.metrics._sample import draw, sample_of
 from dask_anon.metrics._steps import Steps
 from dask_anon.metrics.attack import (
@@ -525,12 +524,31 @@ def test_partitions_are_read_again_rather_than_kept():
     pd.testing.assert_frame_equal(sample.records, expected.records, check_dtype=False)
 
 
-def test_partitions_that_are_made_of_others_are_kept():
-    frame = divided(MANY, 4).shuffle("age")
-    steps = Steps(frame)
-    parts = steps.parts(frame, ["age"])
-    again = read_after(steps, parts, steps(len, parts[0]), "test")
-    assert [part.key for part in again] == [part.key for part in parts]
+def test_files_that_dask_joins_to_partitions_give_the_same_sample(tmp_path):
+    # Dask reads several small files at once when few of their columns are asked for, as the plain
+    # partitions and those that wait for something show.
+    wide = MANY.assign(**{f"column {i}": "x" * 50 + MANY.zip.fillna("") for i in range(20)})
+    divided(wide, 8).to_parquet(tmp_path / "original")
+    divided(MANY_RELEASED, 8).to_parquet(tmp_path / "released")
+    original = dd.read_parquet(tmp_path / "original")
+    released = dd.read_parquet(tmp_path / "released")
+    steps = Steps(original)
+    later = steps.parts(original, ["age", "zip"], after=steps(len, []))
+    assert len(later) < len(steps.parts(original, ["age", "zip"])) == 8
+    options = {"n_attacks": 90, "seed": 5}
+    found = linkage_attack(original, released, ["age", "zip"], **options).compute(scheduler="sync")
+    assert found == linkage_attack(MANY, MANY_RELEASED, ["age", "zip"], **options)
+
+
+def test_a_table_that_changes_between_two_readings_is_refused():
+    times = iter(range(100))
+
+    def load(i: int) -> pd.DataFrame:
+        return MANY[: 50 + next(times)]
+
+    frame = dd.from_map(load, range(2), meta=MANY[:0])
+    with pytest.raises(DataError, match=r"partition \d had 5\d records when it was counted"):
+        sample_of(Steps(frame), frame, ["age"], 20, 0).compute(scheduler="sync")
 
 
 @pytest.mark.parametrize("module", ["attack", "_learning", "_printed"])
