@@ -1,4 +1,4 @@
-"""Examples in the docstrings of what judges tables print what they say."""
+"""Examples in the docstrings of what judges and measures tables print what they say."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ MODULES = [
     "audit._judged",
     "evaluation._check",
     "measures._measure",
+    "metrics._numbers",
+    "metrics._risk_value",
+    "metrics.household",
+    "metrics.individual",
+    "metrics.population",
+    "metrics.population_table",
+    "metrics.risk",
+    "metrics.separation",
+    "metrics.suda",
 ]
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from dask_anon.audit.manifest import Manifest
 from dask_anon.errors import DataError, PolicyError, VerificationError
 from dask_anon.models import columns_of
-from dask_anon.policy import KMap, Policy, PrivacyModelBase, TCloseness
+from dask_anon.policy import Policy, PrivacyModelBase, TCloseness
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Promises:
         except PolicyError as error:
             mistakes = "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)
             return cls(None, {}, (f"the policy in the manifest is none: {mistakes}",))
-        problems = [*_contradictions(policy, manifest), *_leading_out(policy), *_impossible(policy)]
+        problems = [*_contradictions(policy, manifest), *_leading_out(policy)]
         needed = columns_of(policy)
         types = {name: type_ for name, type_ in manifest.types.items() if name in needed}
         problems += [
@@ -95,15 +95,6 @@ def _leading_out(policy: Policy) -> list[str]:
         f"the policy in the manifest names a file for column '{name}'; a manifest never does."
         for name, column in policy.columns.items()
         if column.key_file or (column.hierarchy is not None and column.hierarchy.file)
-    ]
-
-
-def _impossible(policy: Policy) -> list[str]:
-    # To find how large a class must be for a k without bounds would take as many steps.
-    return [
-        f"k-map asks for k={model.k} in the manifest, more than the population has."
-        for model in policy.privacy
-        if isinstance(model, KMap) and model.population is not None and model.k > model.population
     ]
 
 

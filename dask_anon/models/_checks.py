@@ -214,6 +214,12 @@ def _nodes(taxonomy: Taxonomy) -> tuple[list[int], list[float]]:
     return [*parent, -1], [*height, 1.0]
 
 
+def _lower_l(n_values: int) -> str:
+    if n_values < 2:
+        return "No l does: leave the model out, or publish without the column."
+    return f"Lower l to at most {n_values}."
+
+
 def refusal(check: Check, found: float, values: ValueCounts, n_values: int) -> tuple[str, str]:
     """Why not even the whole table holds a check: at which key of the model, and in words."""
     of = f"column '{values.column}'"
@@ -221,14 +227,14 @@ def refusal(check: Check, found: float, values: ValueCounts, n_values: int) -> t
     few = f"{of} has only {n_values:,} distinct values{missing}, "
     match check.kind:
         case measures.DISTINCT_VALUES:
-            return "l", f"{few}l={check.low:g} cannot hold. Lower l to at most {n_values}."
+            return "l", f"{few}l={check.low:g} cannot hold. {_lower_l(n_values)}"
         case measures.ENTROPY_VALUES:
             return "l", (
                 f"{of} is as diverse as {found:.4g} equally frequent values in the whole table"
                 f"{missing}, l={check.low:g} cannot hold. Lower l below that."
             )
         case measures.RECURSIVE_RATIO if math.isinf(found):
-            return "l", f"{few}l={check.parameter:g} cannot hold. Lower l to at most {n_values}."
+            return "l", f"{few}l={check.parameter:g} cannot hold. {_lower_l(n_values)}"
         case measures.RECURSIVE_RATIO:
             return "c", (
                 f"the most frequent value of {of} has {found:.4g} times the records of the rarer "

@@ -123,6 +123,13 @@ class KMap(PrivacyModelBase):
                 for key in ("alpha", "estimator")
                 if getattr(self, key) is not None
             ]
+        elif self.k > self.population:
+            mistakes.append(
+                (
+                    ("k",),
+                    f"is {self.k:,}, more than the {self.population:,} of population. Lower it.",
+                )
+            )
         reject("KMap", mistakes)
         return self
 

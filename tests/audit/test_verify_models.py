@@ -227,7 +227,7 @@ def test_ordered_categories_are_measured_in_parquet(tmp_path):
         ),
         (
             lambda p: p["privacy"].append({"model": "k-map", "k": 10**15, "population": 10}),
-            "k-map asks for k=1000000000000000 in the manifest, more than the population has.",
+            "k: is 1,000,000,000,000,000, more than the 10 of population. Lower it.",
         ),
         (lambda p: p.update(sensitive_nulls="nothing"), "sensitive_nulls: 'nothing' is not known."),
     ],

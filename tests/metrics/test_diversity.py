@@ -242,7 +242,7 @@ def test_a_missing_sensitive_value_adds_no_diversity():
     assert alpha_k_anonymity(table, **asked) == 1.0
     assert distinct_l_diversity(table, sensitive_nulls="value", **asked) == 2
     assert alpha_k_anonymity(table, sensitive_nulls="value", **asked) == pytest.approx(2 / 3)
-    with pytest.raises(DataError, match="'dis' has 1 missing value. Fill"):
+    with pytest.raises(DataError, match=r"'dis' has 1 missing value\. Fill"):
         distinct_l_diversity(table, sensitive_nulls="error", **asked)
     with pytest.raises(DataError, match="ignore, value or error"):
         distinct_l_diversity(table, sensitive_nulls="drop", **asked)

@@ -136,6 +136,12 @@ ABOVE_0 = "must be a number above 0, found "
         ("population-uniqueness", {"sampling_fraction": 0}, ".sampling_fraction", "above 0 and at"),
         ("population-uniqueness", {"estimator": "x"}, ".estimator", "Known: dankar, zayatz, pitma"),
         ("k-map", {"weight": None}, "", "needs exactly one of weight and population, none was"),
+        (
+            "k-map",
+            {"weight": None, "population": 2, "k": 3},
+            ".k",
+            "is 3, more than the 2 of population",
+        ),
         ("k-map", {"population": 9}, "", "needs exactly one of weight and population, both were"),
         ("k-map", {"alpha": 0.1}, ".alpha", "belongs to population. Leave it out."),
         ("k-map", {"k": 1}, ".k", f"{WHOLE}1."),
