@@ -174,7 +174,7 @@ def model_utility(
 
     References
     ----------
-    .. [1] LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, section 5.
+    .. [1] LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006.
     """
     require_sklearn("model_utility")
     if task not in ("auto", "classification", "regression"):
@@ -415,9 +415,8 @@ def count_query_error(
 
     References
     ----------
-    .. [1] LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006,
-       section 5.4.
-    .. [2] Xiao and Tao, Anatomy: simple and effective privacy preservation, VLDB 2006, section 6.
+    .. [1] LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006.
+    .. [2] Xiao and Tao, Anatomy: simple and effective privacy preservation, VLDB 2006.
     """
     steps = Steps(original, released)
     columns = quasi_identifiers_of(quasi_identifiers)
