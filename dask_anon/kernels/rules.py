@@ -18,6 +18,9 @@ from numba import int64, uintp
 from dask_anon.kernels.common import EVERY_KEY, Array, compiled
 from dask_anon.kernels.measures import holds, value_of
 
+# So few codes are sorted faster by insertion than by a call.
+_FEW = 40
+
 
 class Rules(NamedTuple):
     """The privacy models of a policy as arrays, one entry a rule; and the sensitive columns.
@@ -126,7 +129,7 @@ def sides_hold(
         tally.ends[0] = 0
         for c in range(rules.n_codes.size):
             first, m = side * half + rules.first[c] + c, rules.n_codes[c]
-            if m <= 8 * (stop - start):
+            if m <= stop - start:
                 _settle(tally, c, first, m)
             else:
                 _settle_few(tally, c, first, m, table, start, stop, n_attributes + c)
@@ -170,17 +173,24 @@ def _settle(tally, c, first, m):
 @compiled
 def _settle_few(tally, c, first, m, table, start, stop, lane):
     """The same where there are far more codes than records: by the records' own codes, sorted."""
-    begin = tally.ends[c]
-    at = begin
+    touched, begin, t = tally.touched, tally.ends[c], 0
     for i in range(uintp(start), uintp(stop)):
         own = int64(table[i, uintp(lane)])
-        if own < m and tally.counts[first + own]:
-            tally.touched[at - begin], tally.n[at] = own, tally.counts[first + own]
-            tally.counts[first + own] = 0
-            at += 1
+        if own < m and tally.counts[first + own] > 0:
+            touched[t] = own
+            tally.counts[first + own] = -tally.counts[first + own]  # found already
+            t += 1
+    if t > _FEW:
+        touched[:t].sort()
+    else:
+        for i in range(1, t):
+            own, at = touched[i], i
+            while at > 0 and touched[at - 1] > own:
+                touched[at] = touched[at - 1]
+                at -= 1
+            touched[at] = own
+    for i in range(t):
+        tally.codes[begin + i], tally.n[begin + i] = touched[i], -tally.counts[first + touched[i]]
+        tally.counts[first + touched[i]] = 0
     tally.counts[first + m] = 0
-    order = np.argsort(tally.touched[: at - begin])
-    sorted_n = tally.n[begin:at][order]
-    for i in range(at - begin):
-        tally.codes[begin + i], tally.n[begin + i] = tally.touched[order[i]], sorted_n[i]
-    tally.ends[c + 1] = at
+    tally.ends[c + 1] = begin + t

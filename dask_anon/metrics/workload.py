@@ -17,11 +17,10 @@ import pandas as pd
 from dask_anon.errors import AnonError, DataError, counted
 from dask_anon.metrics import _queries
 from dask_anon.metrics._attributes import Attribute, attributes_of, named
-from dask_anon.metrics._cells import Cells, Codes, Floats, Mask, columns_shown, read_cells
-from dask_anon.metrics._features import in_both, middles, shown_in, unit_of
+from dask_anon.metrics._cells import Codes, Floats, Mask, columns_shown
+from dask_anon.metrics._features import in_both, shown_in
 from dask_anon.metrics._learning import (
     Boosting,
-    Classification,
     Regression,
     check_learning,
     held_out,
@@ -30,16 +29,13 @@ from dask_anon.metrics._learning import (
 from dask_anon.metrics._printed import table_of
 from dask_anon.metrics._sample import Sample, at_least, quasi_identifiers_of, sample_of
 from dask_anon.metrics._steps import Steps
+from dask_anon.metrics._target import Target
 
 if TYPE_CHECKING:
     from dask_anon.policy import Policy
 
 Scores = Mapping[str, float]
 
-# Numbers with at most so many values are labels, if the caller does not say.
-_FEW_VALUES = 10
-# A classification grows as many trees as there are labels, in every round.
-_MOST_LABELS = 100
 # Records that predicates are written from: their extents are known to a percent.
 _N_PREDICATES = 10_000
 
@@ -235,18 +231,16 @@ class _Table:
 
 def _utility(before: Sample, after: Sample, asked: _Asked) -> ModelUtility:
     given = {c: rows for c, rows in asked.hierarchies.items() if c != asked.target}
-    steps, original = Steps(before.records), before.records
-    _, attributes = attributes_of(steps, original, asked.columns, given)
-    task, target = _task_of(original, asked)
-    read = (
-        read_cells(original, target, values=True, suppressed=False),
-        read_cells(after.records, target, suppressed=False, strangers=True),
-    )
-    features = in_both(original, after.records, list(attributes.values()))
-    own_answers, known = _answers(read[0], target, task)
-    own = _Table.of(features.original, own_answers, known, asked, "original")
-    same = _Table.of(features.as_released, own_answers, known, asked, "original")
-    shown = _Table.of(features.released, *_answers(read[1], target, task), asked, "release")
+    original, released = before.records, after.records
+    _, attributes = attributes_of(Steps(original), original, asked.columns, given)
+    target = Target.of(original, asked.target, asked.task)
+    task = target.task
+    features = in_both(original, released, list(attributes.values()))
+    answers, known = target.answers(original, values=True)
+    own = _Table.of(features.original, answers, known, asked, "original")
+    same = _Table.of(features.as_released, answers, known, asked, "original")
+    answers, known = target.answers(released, values=False)
+    shown = _Table.of(features.released, answers, known, asked, "release")
     boosting = Boosting(asked.n_trees, asked.seed)
     (of_original,) = task.learn(own.features, own.answers, [own.test_features], boosting)
     of_release, of_release_itself = task.learn(
@@ -263,48 +257,6 @@ def _utility(before: Sample, after: Sample, asked: _Asked) -> ModelUtility:
         n_trained=len(own.answers),
         n_tested=len(truth),
     )
-
-
-def _task_of(
-    original: pd.DataFrame, asked: _Asked
-) -> tuple[Regression | Classification, Attribute]:
-    """The task, and the target as it needs it: a line for numbers, else labels."""
-    target, steps = asked.target, Steps(original)
-    _, attributes = attributes_of(steps, original, [target])
-    attribute: Attribute = attributes[target]
-    if asked.task == "regression" and not attribute.is_ordered:
-        raise AnonError(
-            f"column '{target}' has labels without an order, which no regression predicts. "
-            "Ask for task='classification'."
-        )
-    many = original[target].nunique() > _FEW_VALUES
-    if asked.task == "regression" or (asked.task == "auto" and attribute.is_ordered and many):
-        return Regression(), attribute
-    _, attributes = attributes_of(steps, original, [target], nominal=[target])
-    n_labels = len(attributes[target].labels)
-    if n_labels > _MOST_LABELS:
-        raise DataError(
-            f"column '{target}' has {n_labels:,} labels, a classification takes at most "
-            f"{_MOST_LABELS}. Group them, or ask for task='regression' if they are numbers.",
-            column=target,
-        )
-    return Classification(n_labels), attributes[target]
-
-
-def _answers(
-    cells: Cells, attribute: Attribute, task: Regression | Classification
-) -> tuple[Any, Mask]:
-    """What each record's cell says: its middle or its one label; and whether it says that."""
-    if isinstance(task, Regression):
-        middle = middles(cells) * unit_of(attribute)
-        return middle, ~np.isnan(middle)
-    assert cells.offsets is not None
-    assert cells.codes is not None
-    single = (cells.n_labels == 1) & ~cells.has_missing
-    code = np.zeros(len(single), np.int64)
-    code[single] = cells.codes[cells.offsets[:-1][single]]
-    known = single & (code < task.n_labels)
-    return code[cells.of_record], known[cells.of_record]
 
 
 # ------------------------------------------------------------------ counting

@@ -133,6 +133,18 @@ def test_every_format_of_a_release_is_learnt_from(format):
     assert found.released["accuracy"] > 0.9
 
 
+def test_numbers_that_are_labels_are_read_in_every_format():
+    stars = PEOPLE.assign(stars=pd.array([i % 3 if i % 10 else None for i in range(240)], "Int64"))
+    bounds = stars.rename(columns={"stars": "stars_min"}).assign(stars_max=stars.stars)
+    for released in (stars, bounds, stars.assign(stars=stars.stars.astype("str"))):
+        found = utility(released, "stars", original=stars, features=["town"])
+        assert found.task == "classification"
+        assert found.released["accuracy"] == found.original["accuracy"] == 1.0
+    # A range says nothing, a value that the original does not have neither.
+    some = bounds.assign(stars_max=bounds.stars_max.where(bounds.stars_min != 0, 7))
+    assert utility(some, "stars", original=stars).released["balanced accuracy"] < 0.7
+
+
 def test_missing_values_and_other_labels_are_features_too():
     original = PEOPLE.assign(town=PEOPLE.town.where(PEOPLE.town != "a", None))
     released = original.assign(
