@@ -141,7 +141,7 @@ def test_numbers_that_are_labels_are_read_in_every_format():
         assert found.task == "classification"
         assert found.released["accuracy"] == found.original["accuracy"] == 1.0
     # A range says nothing, a value that the original does not have neither.
-    some = bounds.assign(stars_max=bounds.stars_max.where(bounds.stars_min != 0, 7))
+    some = bounds.assign(stars_max=bounds.stars_max.mask(bounds.stars_min.eq(0).fillna(False), 7))
     assert utility(some, "stars", original=stars).released["balanced accuracy"] < 0.7
 
 
