@@ -51,11 +51,15 @@ class Steps:
         }
         return self(_plain, tasks)
 
-    def parts(self, frame: Any, columns: Sequence[str], *, after: Any = None) -> list[Any]:
+    def parts(
+        self, frame: Any, columns: Sequence[str], *, after: Any = None, joined: bool = True
+    ) -> list[Any]:
         """The frame's partitions, these columns of them.
 
         Those that are compared with a figure of the whole table, `after`, are read when it is
         there, once more if need be: all of them would be held in memory until then.
+
+        Dask joins partitions that few columns of small files are read for, unless it may not.
         """
         chosen = frame[list(columns)]
         if isinstance(frame, pd.DataFrame):
@@ -66,6 +70,8 @@ class Steps:
             chosen = chosen.map_partitions(
                 _itself, after, meta=chosen._meta, enforce_metadata=False
             )
+        if not joined:
+            return list(chosen.simplify().to_delayed(optimize_graph=False))
         return list(chosen.to_delayed())
 
     def merged(self, merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
@@ -98,6 +104,11 @@ class Steps:
         if len(left) != len(right):
             if isinstance(original, pd.DataFrame) or isinstance(released, pd.DataFrame):
                 return self._cut(left, right)
+            if original.npartitions == released.npartitions:
+                # They were divided alike, and joined otherwise for the columns that are read.
+                left = self.parts(original, original_columns, after=known, joined=False)
+                right = self.parts(released, columns, after=known, joined=False)
+        if len(left) != len(right):
             raise _not_aligned(
                 f"{len(left):,} and {len(right):,} partitions, which cannot be laid side by side"
             )

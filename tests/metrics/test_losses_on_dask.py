@@ -193,3 +193,17 @@ def test_examples_of_the_docstrings_are_right(room):
     result = doctest.testmod(module, extraglobs={"pd": pd, "np": np})
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_small_files_lie_side_by_side_whatever_columns_are_read(tmp_path):
+    """Dask joins partitions of small files, and more of them the fewer columns are read."""
+    wide = ORIGINAL.assign(**{f"other {i}": float(i) for i in range(20)})
+    for name, frame in (("original", wide), ("released", RELEASED)):
+        dd.from_pandas(frame, npartitions=8, sort=False).to_parquet(tmp_path / name)
+    original, released = (
+        dd.read_parquet(tmp_path / "original"),
+        dd.read_parquet(tmp_path / "released"),
+    )
+    found = distance.by_element_distance(original, released, columns=["age", "zip"])
+    expected = distance.by_element_distance(ORIGINAL, RELEASED, columns=["age", "zip"])
+    assert found.compute() == pytest.approx(expected)
