@@ -76,7 +76,8 @@ def _together(arrays: Sequence[Any]) -> Any:
         return arrays[0]
     if all(isinstance(array.dtype, pd.CategoricalDtype) for array in arrays):
         return union_categoricals(list(arrays))
-    return pd.concat([pd.Series(array, copy=False) for array in arrays]).array
+    # By their own types, here as well: which of them meet in a bucket is a matter of chance.
+    return pd.concat([pd.Series(a, dtype=a.dtype, copy=False) for a in arrays]).array
 
 
 def _with_counts(
