@@ -18,6 +18,7 @@ from dask_anon.errors import VerificationError
 from dask_anon.evaluation._frames import judge_classes
 from dask_anon.evaluation._rows import Judged, Requirement, shown
 from dask_anon.evaluation._together import with_loss
+from dask_anon.metrics._printed import table_of as printed
 from dask_anon.models import columns_of
 
 if TYPE_CHECKING:
@@ -107,12 +108,7 @@ def table_of(rows: Sequence[Requirement]) -> str:
     """Requirements as a table."""
     head = ("requirement", "asked", "found", "holds")
     body = [(r.name, r.asked, r.found_in_words, "yes" if r.holds else "NO") for r in rows]
-    widths = [max(len(line[i]) for line in (head, *body)) for i in range(4)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (head, *body)
-    ]
-    return "\n".join(lines)
+    return printed(head, body)
 
 
 def evaluate(original: Any, released: Any, policy: Policy) -> Evaluation:

@@ -9,6 +9,7 @@ from dask_anon.evaluation import Evaluation, Judged
 from dask_anon.measures._figures import DIVERSITY, RISK, UTILITY, SizeFigure, Table, row_entropy
 from dask_anon.measures._measures import Measure, Measures
 from dask_anon.metrics import global_certainty_penalty
+from dask_anon.metrics._sizes import number
 from dask_anon.policy import KMap, PopulationUniqueness
 
 if TYPE_CHECKING:
@@ -49,11 +50,7 @@ def told(
 
 
 def _row(name: str, words: str, found: Mapping[str, Any], column: str | None = None) -> Measure:
-    return Measure(name, words, _plain(found.get("before")), _plain(found.get("after")), column)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+    return Measure(name, words, number(found.get("before")), number(found.get("after")), column)
 
 
 def _of_sizes(figures: Sequence[SizeFigure], tables: Mapping[str, Table]) -> Iterator[Measure]:

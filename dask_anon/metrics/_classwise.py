@@ -33,7 +33,7 @@ from dask_anon.metrics._values import (
     require_values,
     sparse_of,
 )
-from dask_anon.models._checks import limits_of, orders_text, track_of
+from dask_anon.models import limits_of, orders_text, track_of
 from dask_anon.policy import Policy, PrivacyModelBase
 
 Floats = npt.NDArray[np.float64]

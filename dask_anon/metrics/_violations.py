@@ -22,8 +22,7 @@ from dask_anon.metrics._values import (
     require_values,
     sparse_of,
 )
-from dask_anon.models import Models, columns_of
-from dask_anon.models._population import class_size_of
+from dask_anon.models import Models, class_size_of, columns_of
 from dask_anon.policy import AlphaKAnonymity, KAnonymity, KMap, Policy, PrivacyModelBase
 
 Broken = npt.NDArray[np.bool_]

@@ -11,10 +11,10 @@ A class is one class of `kernels.measures`: sparse counts of codes. The codes ar
 
 from __future__ import annotations
 
-from dask_anon.models._checks import Check
+from dask_anon.models._checks import Check, limits_of, orders_text, track_of
 from dask_anon.models._early import check_models, require_monotone
 from dask_anon.models._models import Models, columns_of, settled
-from dask_anon.models._population import class_size_for
+from dask_anon.models._population import class_size_for, class_size_of
 from dask_anon.models._sizes import SizeFinding, size_findings
 
 __all__ = [
@@ -23,8 +23,12 @@ __all__ = [
     "SizeFinding",
     "check_models",
     "class_size_for",
+    "class_size_of",
     "columns_of",
+    "limits_of",
+    "orders_text",
     "require_monotone",
     "settled",
     "size_findings",
+    "track_of",
 ]
