@@ -12,8 +12,6 @@ piece of rows and what is distinct in one bucket.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from dask_anon.audit._files import CHUNK_ROWS, Chunk
 from dask_anon.audit._tables import gathered, scatter
 from dask_anon.classes._hashing import Words
 from dask_anon.engine.execute import compute
+from dask_anon.engine.scratch import scratch_directory
 from dask_anon.errors import DataError
 
 
@@ -170,12 +169,9 @@ def seeing_scratch() -> Iterator[None]:
 
 @contextmanager
 def _scratch(parent: str | os.PathLike[str] | None) -> Iterator[str]:
-    """Make a directory of this count alone, gone at the end."""
+    """A directory of this count alone, gone at the end."""
     parent = parent or dask.config.get("temporary-directory", None)
     if parent:
         Path(parent).mkdir(parents=True, exist_ok=True)
-    path = tempfile.mkdtemp(prefix="anon-count-", dir=parent)
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    with scratch_directory(os.fspath(parent) if parent else None, "anon-count-") as scratch:
+        yield scratch.path
