@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import dask
@@ -172,6 +171,6 @@ def _scratch(parent: str | os.PathLike[str] | None) -> Iterator[str]:
     """A directory of this count alone, gone at the end."""
     parent = parent or dask.config.get("temporary-directory", None)
     if parent:
-        Path(parent).mkdir(parents=True, exist_ok=True)
-    with scratch_directory(os.fspath(parent) if parent else None, "anon-count-") as scratch:
+        os.makedirs(parent, exist_ok=True)
+    with scratch_directory(parent, prefix="anon-count-") as scratch:
         yield scratch.path

@@ -100,7 +100,7 @@ def refuse_unseen(directory: str) -> None:
 
 @contextmanager
 def scratch_directory(
-    parent: str | None = None, prefix: str = "anon-scratch-"
+    parent: str | os.PathLike[str] | None = None, prefix: str = "anon-scratch-"
 ) -> Iterator[Scratch]:
     """A fresh scratch directory in `parent`, removed when the block ends, however it ends."""
     path = tempfile.mkdtemp(prefix=prefix, dir=parent)  # mkdtemp makes it 0700
